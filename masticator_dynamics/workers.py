@@ -9,7 +9,7 @@ import contextlib
 import multiprocessing
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any, TypeVar
 
@@ -22,6 +22,7 @@ _MOST_LOST = 3  # processes lost one after another with no result in between
 _PATIENCE = 10.0  # s for a scheduler to answer
 
 Result = TypeVar('Result')
+Progress = Callable[[float], None]
 Opened = contextlib.AbstractContextManager[tuple[concurrent.futures.Executor, int]]
 
 
@@ -63,6 +64,21 @@ def results(
     else:
         for number, task in numbered:
             yield number, function(*task)
+
+
+def in_order(
+    function: Callable[..., Result],
+    tasks: Sequence[tuple[Any, ...]],
+    processes: int | None = None,
+    scheduler: str | None = None,
+    progress: Progress = lambda share: None,
+) -> list[Result]:
+    """All results in the order of their tasks; ``progress`` is called with the share done."""
+    done: dict[int, Result] = {}
+    for number, result in results(function, tasks, processes, scheduler):
+        done[number] = result
+        progress(len(done) / len(tasks))
+    return [done[number] for number in range(len(tasks))]
 
 
 def _handed_out(

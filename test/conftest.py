@@ -101,6 +101,14 @@ for profile, examples in (('everyday', 20), ('whole', 100)):
     )
 
 
+@pytest.fixture(scope='session')
+def mechanism():
+    """The masticator."""
+    from masticator_dynamics import Mechanism
+
+    return Mechanism.load('masticator')
+
+
 def pytest_configure(config):
     """Choose how many examples of a property are tried, before tests are imported."""
     everyday = 'not sweep' in config.option.markexpr

@@ -12,6 +12,8 @@ import sys
 import threading
 import time
 
+import pytest
+
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 START = 480.0  # s; a cold cache compiles, on a busy machine slowly
 PATIENCE = 60.0  # s; generous, since machines that test are busy
@@ -29,6 +31,19 @@ def wait_for(condition, what, patience=PATIENCE):
             return value
         time.sleep(0.005)
     raise AssertionError(f'{what}: not within {patience} s')
+
+
+@contextlib.contextmanager
+def meanwhile(work, *arguments):
+    """Run ``work(ended, *arguments)`` in a thread beside the block, whose end it is to look for."""
+    ended = threading.Event()
+    thread = threading.Thread(target=work, args=(ended, *arguments))
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
 
 
 class Process:
@@ -186,3 +201,8 @@ def has_multicast():
         except OSError:
             return False
     return True
+
+
+needs_multicast = pytest.mark.skipif(
+    not has_multicast(), reason='no multicast route, so no CAN bus between processes'
+)

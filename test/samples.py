@@ -196,6 +196,12 @@ def states(name: str, count: int, seed: int) -> list[State]:
     return [random_state(name, rng) for _ in range(count)]
 
 
+def motor_jacobian(mechanism: Mechanism, motion: Any) -> Array:
+    """Rates of the motors per independent velocity (n_u, n_y), through their transmissions."""
+    jacobian = mechanism.jacobian_actuated_from_independent(motion)
+    return np.asarray(mechanism.transmission_ratios[:, None] * jacobian)
+
+
 def relative_error(value: npt.ArrayLike, expected: npt.ArrayLike, floor: float = 1e-2) -> float:
     """Largest difference over the largest expected value, or over ``floor`` if that is larger."""
     value, expected = np.asarray(value, dtype=float), np.asarray(expected, dtype=float)

@@ -15,12 +15,6 @@ from masticator_dynamics.errors import ActuationError, InputError, SingularityEr
 NOT_REDUNDANT = ('rss6', 'rcid', 'trimule', 'trimule_five_axis', 'five_bar', 'boom', 'ladder')
 
 
-def motor_rates(mechanism, motion):
-    """Rates of the motors per independent velocity (n_u, n_y)."""
-    jacobian = mechanism.jacobian_actuated_from_independent(motion)
-    return mechanism.transmission_ratios[:, None] * jacobian
-
-
 @pytest.mark.parametrize('name', samples.swept(samples.ALL))
 def test_the_equations_hold_for_the_efforts_of_inverse_dynamics(name: str) -> None:
     mechanism = samples.mechanism(name)
@@ -29,7 +23,7 @@ def test_the_equations_hold_for_the_efforts_of_inverse_dynamics(name: str) -> No
         motion = mechanism.solve(state.y, state.y_dot, state.y_ddot)
         effort = mechanism.inverse_dynamics(motion, state.wrench)
         needed = mechanism.mass_matrix(motion) @ state.y_ddot + mechanism.bias(motion)
-        loads = motor_rates(mechanism, motion).T @ effort.actuated
+        loads = samples.motor_jacobian(mechanism, motion).T @ effort.actuated
         loads = loads + mechanism.frame_jacobian(motion, platform).T @ state.wrench
         assert samples.relative_error(needed, loads, 1e-6) < 1e-10
         # What the motion needs is also what the solution of an effort says it needs.

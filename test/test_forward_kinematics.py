@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import samples
 
+from masticator_dynamics.engine.evaluation.actuated_fit import FitInPlace
 from masticator_dynamics.errors import ClosureError, InputError, MasticatorError, ReachError
 
 
@@ -111,3 +112,27 @@ def test_a_batch_names_the_row() -> None:
     with pytest.raises(InputError, match='shape'):
         mechanism.forward_kinematics_batch(np.zeros(6))
     assert mechanism.forward_kinematics_batch(np.zeros((0, 6))).y.shape == (0, 4)
+
+
+@pytest.mark.parametrize('name', samples.swept(samples.NAMES))
+def test_one_measurement_after_another_is_fitted_as_each_by_itself(name: str) -> None:
+    """Of nodes: the numbers of the one before stay in memory, and must not be seen."""
+    mechanism = samples.mechanism(name)
+    fit, rng = FitInPlace(mechanism), np.random.default_rng(94)
+    for state in samples.states(name, 6, seed=94):
+        u, tolerance = mechanism.solve(state.y).position, 10.0 ** rng.uniform(-6.0, -2.0)
+        y, gap = fit.pose(u, tolerance)
+        assert np.abs(y - state.y).max() < 1e-9 and gap < 1e-10
+        motion, u_dot = mechanism.solve(y), rng.normal(size=len(u))
+        jacobian = mechanism.jacobian_actuated_from_independent(motion)
+        travels = [
+            joint.upper - joint.lower if joint.slides and np.isfinite(joint.upper) else 1.0
+            for joint in (mechanism.structure.tree.joints[j] for j in mechanism.actuated_rows)
+        ]
+        weights = 1.0 / np.array(travels)
+        expected = np.linalg.pinv(jacobian * weights[:, None]) @ (weights * u_dot)
+        assert fit.velocity(motion, u_dot) == pytest.approx(expected, rel=1e-7, abs=1e-9)
+    with pytest.raises(MasticatorError):
+        fit.pose(np.full(len(u), np.nan), 1.0)
+    y, _ = fit.pose(u, 1.0)
+    assert np.abs(y - state.y).max() < 1e-9

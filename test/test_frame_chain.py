@@ -9,26 +9,21 @@ from masticator_dynamics import Mechanism
 from masticator_dynamics.engine.evaluation.frames import FrameChain, check_frame
 
 
-@pytest.fixture(scope='module')
-def masticator():
-    return Mechanism.load('masticator')
-
-
 @pytest.mark.parametrize('frame', ['incisor', 'condyle_left', 'coupler_3_tip', 'maxilla'])
-def test_agrees_with_single_motions_and_finite_differences(masticator, frame):
+def test_agrees_with_single_motions_and_finite_differences(mechanism, frame):
     rng = np.random.default_rng(0)
     poses = rng.uniform(-1, 1, (5, 4)) * [2e-3, 2e-3, 0.02, 0.05] + [0, 0, 0, 0.06]
-    motions = [masticator.solve(y) for y in poses]
-    chain = FrameChain(masticator, frame)
+    motions = [mechanism.solve(y) for y in poses]
+    chain = FrameChain(mechanism, frame)
     positions, jacobians = chain.jacobians(
         np.array([m.q for m in motions]), np.array([m.tangent for m in motions])
     )
     step = 1e-6
     for y, motion, position, jacobian in zip(poses, motions, positions, jacobians, strict=True):
-        assert np.allclose(position, masticator.frame_pose(motion, frame).position, atol=1e-15)
+        assert np.allclose(position, mechanism.frame_pose(motion, frame).position, atol=1e-15)
         for k, delta in enumerate(step * np.eye(4)):
             ahead, behind = (
-                masticator.frame_pose(masticator.solve(y + d), frame).position
+                mechanism.frame_pose(mechanism.solve(y + d), frame).position
                 for d in (delta, -delta)
             )
             assert np.allclose(jacobian[:, k], (ahead - behind) / (2 * step), atol=1e-8)
@@ -46,11 +41,11 @@ def test_every_frame_is_where_the_whole_tree_has_it(name):
 
 
 @pytest.mark.parametrize('angle', [99.0, 101.0, 1e9, -1e17, 1e200])
-def test_angles_of_any_size(masticator, angle):
-    tree = masticator.structure.tree
-    q = masticator.home.q + angle * np.array([j.type != 'prismatic' for j in tree.joints])
-    _, rotation = FrameChain(masticator, 'coupler_3_tip').poses(np.array([masticator.home.q, q]))
-    end = check_frame(masticator, 'coupler_3_tip')
+def test_angles_of_any_size(mechanism, angle):
+    tree = mechanism.structure.tree
+    q = mechanism.home.q + angle * np.array([j.type != 'prismatic' for j in tree.joints])
+    _, rotation = FrameChain(mechanism, 'coupler_3_tip').poses(np.array([mechanism.home.q, q]))
+    end = check_frame(mechanism, 'coupler_3_tip')
     wanted = tree.poses(q).rotations[end.body] @ end.rotation
     assert rotation[1] == pytest.approx(wanted, abs=1e-12)
 

@@ -1,6 +1,10 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Walls and floors of the package, from the sources; imports for types also count."""
+"""Walls and floors of the package, from the sources; imports for types also count.
+
+And that no module gives a name of its own twice: where files were joined, a constant of one took
+the place of another's.
+"""
 
 import ast
 import functools
@@ -141,3 +145,21 @@ def test_the_package_needs_nothing_else_of_the_checkout() -> None:
 
 def test_no_modules_import_one_another_in_a_circle() -> None:
     graphlib.TopologicalSorter(graph()).prepare()  # CycleError names the circle
+
+
+def test_no_module_gives_a_name_twice() -> None:
+    twice = set()
+    for module, file in modules().items():
+        body = ast.parse(file.read_text(encoding='utf-8')).body
+        targets = [
+            target
+            for statement in body
+            if isinstance(statement, (ast.Assign, ast.AnnAssign))
+            for target in getattr(statement, 'targets', [getattr(statement, 'target', None)])
+        ]
+        names = [
+            name.id for t in targets for name in getattr(t, 'elts', [t]) if hasattr(name, 'id')
+        ]
+        names += [s.name for s in body if isinstance(s, (ast.FunctionDef, ast.ClassDef))]
+        twice |= {f'{module}.{name}' for name in names if names.count(name) > 1}
+    assert twice == set()

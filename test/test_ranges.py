@@ -14,11 +14,6 @@ from masticator_dynamics.errors import LimitError, RangeWarning
 from masticator_dynamics.limits.ranges import refuse_outside, survey_ranges
 
 
-@pytest.fixture(scope='module')
-def mechanism() -> Mechanism:
-    return Mechanism.load('masticator')
-
-
 def names(mechanism: Mechanism, y: object, *rates: object, wrench: object = None) -> set[str]:
     motion = mechanism.solve(y, *rates)
     effort = mechanism.inverse_dynamics(motion, wrench)

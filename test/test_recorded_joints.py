@@ -10,11 +10,13 @@ import pathlib
 import re
 import shutil
 import sqlite3
+import tracemalloc
 
 import numpy as np
 import pytest
 
 from masticator_dynamics.errors import InputError
+from masticator_dynamics.files import bag as files_bag
 from masticator_dynamics.files.bag import is_bag, read_bag
 from masticator_dynamics.files.recorded_joints import _back_and_forth, read_joints, times_in_doubt
 
@@ -190,6 +192,41 @@ def test_joints_of_a_csv_file_with_other_names_are_named(tmp_path, columns, sent
     file.write_text(f'{columns}\n' + ','.join('0' for _ in columns.split(',')))
     with pytest.raises(InputError, match=re.escape(sentence)):
         read_joints(str(file), [JOINTS], ('position', 'effort'))
+
+
+def long_bag(folder, count):
+    """With the same forty positions again and again, 8 ms apart."""
+    messages = []
+    for k in range(count):
+        message = state(k % len(TIME))
+        message.header = header(BEGIN + 8_000_000 * k)
+        messages.append((0.008 * k, '/joint_states', STATE, message))
+    return bag(folder, messages)
+
+
+def test_a_long_recording_takes_little_room(tmp_path) -> None:
+    """A message of two joints has 150 bytes; as objects they were 1640."""
+    peaks, counts = [], (2000, 6000)
+    for count in counts:
+        source = long_bag(tmp_path / f'{count}', count)
+        tracemalloc.start()
+        table = read_joints(str(source), [JOINTS], ('position', 'effort'))
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        assert len(table) == count
+        np.testing.assert_array_equal(
+            table.numbers(['position_elbow'])[:, 0], np.resize(POSITION[:, 1], count)
+        )
+    assert np.diff(peaks)[0] / np.diff(counts)[0] < 800.0, 'bytes of a message'
+
+
+def test_how_far_a_recording_is_read_is_told(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(files_bag, '_OFTEN', 100)
+    source, told = long_bag(tmp_path / 'bag', 2000), []
+    for file in (source, *source.glob('*.mcap')):
+        told.clear()
+        read_joints(str(file), [JOINTS], progress=lambda done, size: told.append(done / size))
+        assert len(told) == 20 and sorted(told) == told and 0.8 < told[-1] <= 1.0
 
 
 def test_names_may_be_exchanged(tmp_path) -> None:

@@ -8,21 +8,9 @@ from typing import IO, Any
 
 import numpy as np
 
-from masticator_dynamics.analysis.pictures import (
-    BLACK,
-    BLUE,
-    GREEN,
-    ORANGE,
-    PURPLE,
-    RED,
-    SKY,
-    png_figure,
-)
+from masticator_dynamics.analysis.pictures import BLACK, plot_lines, png_figure
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.mechanism import Mechanism
-
-_COLOURS = BLUE, ORANGE, GREEN, RED, PURPLE, SKY, BLACK
-_DASHES = '-', '--', ':', '-.'  # of more joints than colours
 
 
 def plot_efforts(
@@ -44,14 +32,10 @@ def plot_efforts(
     with png_figure(target, (9.0, 1.2 + 3.6 * len(kinds))) as figure:
         panels = figure.subplots(len(kinds), 1, sharex=True, squeeze=False)[:, 0]
         for axes, unit in zip(panels, kinds, strict=True):
-            for k, joint in enumerate(np.flatnonzero(units == unit).tolist()):
-                dash = _DASHES[k // len(_COLOURS) % len(_DASHES)]
-                axes.plot(
-                    time, efforts[:, joint], dash, color=_COLOURS[k % len(_COLOURS)],
-                    label=mechanism.actuated[joint],
-                )  # fmt: skip
+            chosen = np.flatnonzero(units == unit)
+            joints = [mechanism.actuated[k] for k in chosen]
+            plot_lines(axes, time, joints, efforts[:, chosen])
             axes.set_ylabel(f'{names[unit]} ({unit})')
             axes.axhline(0.0, color=BLACK, linewidth=0.6)
-            axes.legend(loc='upper left', bbox_to_anchor=(1.0, 1.0), fontsize=9, frameon=False)
         panels[-1].set_xlabel('time (s)')
         figure.suptitle(f'{mechanism.name}: efforts of the actuators')

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import pathlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.files.share import share_directory
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from masticator_dynamics.analysis.grid import Grid
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 # Okabe and Ito's colours, which colour-blind readers tell apart.
 BLUE, ORANGE, GREEN = '#0072B2', '#E69F00', '#009E73'
 RED, PURPLE, SKY, BLACK = '#D55E00', '#CC79A7', '#56B4E9', '#000000'
+COLOURS = BLUE, ORANGE, GREEN, RED, PURPLE, SKY
+_DASHES = '-', '--', ':', '-.'
 
 
 @contextlib.contextmanager
@@ -56,6 +59,21 @@ def png_figure(
         FigureCanvasAgg(figure)
         yield figure
         figure.savefig(target, dpi=resolution, format='png', pil_kwargs={'optimize': True})
+
+
+def plot_lines(axes: Axes, times: FloatArray, names: Sequence[str], rows: FloatArray) -> None:
+    """Lines of the columns of ``rows`` (N, k), each other one dashed, with a legend beside."""
+    for k, (name, values) in enumerate(zip(names, rows.T, strict=True)):
+        lap, colour = divmod(k, len(COLOURS))
+        dash = _DASHES[(2 * lap + k) % len(_DASHES)]
+        axes.plot(times, values, dash, color=COLOURS[colour], label=name)
+    legend_beside(axes)
+
+
+def legend_beside(axes: Axes) -> None:
+    """A legend on the right of a panel that has lines."""
+    if axes.lines:
+        axes.legend(loc='center left', bbox_to_anchor=(1.0, 0.5), handlelength=1.8)
 
 
 class ShownCoordinates:

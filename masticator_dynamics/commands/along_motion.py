@@ -249,8 +249,7 @@ def inverse_dynamics(
 
 def _tell_doubts(motion: MotionFile) -> None:
     """Warn of a recording that is not whole, and of times that may not be seconds."""
-    for sentence in motion.table.doubts:
-        warn(sentence)
+    warn(*motion.table.doubts)
     # Motions in coordinates are written for this program, with times in s.
     recorded = any(column.startswith('position_') for column in motion.table.columns)
     if recorded and (doubt := times_in_doubt(motion.table, motion.time)):
@@ -371,8 +370,7 @@ def forward_kinematics(
     loaded = Mechanism.load(mechanism)
     check_joints(loaded, names)
     table = read_joints(joints_file, [loaded.actuated], topic=topic, names=names)
-    for sentence in table.doubts:
-        warn(sentence)
+    warn(*table.doubts)
     time, positions = table.times(), actuated_positions(table, loaded)
     rows = []
     for part in chunks(len(time), _POSES, 'forward kinematics'):

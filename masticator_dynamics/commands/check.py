@@ -41,11 +41,10 @@ def check(mechanism: str, pinocchio: bool) -> None:
     and contacts are closed and stay so, and which efforts are needed. Exit 1 where it differs.
     """
     loaded = Mechanism.load(mechanism)
-    for doubt in (*_massless(loaded), *_pictures(loaded)):
-        warn(doubt)
+    warn(*_massless(loaded), *_pictures(loaded))
     sections = {
         loaded.name: _summary(loaded),
-        'Spaces': _spaces(loaded),
+        'Spaces': spaces(loaded),
         'At home': _at_home(loaded),
         'Closures and contacts (gap at home as written)': _constraints(loaded),
         'Equations that follow from others (forces of closures not unique)': _redundant(loaded),
@@ -70,14 +69,15 @@ def _summary(mechanism: Mechanism) -> Iterator[Row]:
     yield 'gravity', f'{_vector(description.gravity)} m/s^2'
 
 
-def _spaces(mechanism: Mechanism) -> Iterator[Row]:
-    spaces = (
+def spaces(mechanism: Mechanism) -> Iterator[Row]:
+    """How many joints there are of each kind, and which."""
+    kinds = (
         ('tree', mechanism.tree_joints),
         ('independent', mechanism.independent),
         ('actuated', mechanism.actuated),
     )
-    for space, joints in spaces:
-        yield space, str(len(joints)), ' '.join(joints)
+    for kind, joints in kinds:
+        yield kind, str(len(joints)), ' '.join(joints)
 
 
 def _at_home(mechanism: Mechanism) -> Iterator[Row]:

@@ -31,7 +31,7 @@ class CheckResult(NamedTuple):
     """Result of one check; without a remedy all is well."""
 
     what: str
-    found: str
+    status: str
     remedy: str = ''
 
 
@@ -52,7 +52,7 @@ def check_robot(context: click.Context, drives: str, listen: bool) -> None:
     if listen:
         checks.append(nodes)
     findings = [finding for check in checks for finding in check()]
-    rows = [(('ok' if not f.remedy else 'TO DO'), f.what, f.found) for f in findings]
+    rows = [(('ok' if not f.remedy else 'TO DO'), f.what, f.status) for f in findings]
     click.echo(section('This computer', rows))
     to_do = [(f'{f.what}:', f.remedy) for f in findings if f.remedy]
     if to_do:

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterator, Mapping
 import click
 import yaml
 
+from masticator_dynamics.commands.check import spaces
 from masticator_dynamics.commands.options import named_values, recording_options, split_names
 from masticator_dynamics.commands.terminal import section, warn
 from masticator_dynamics.description import (
@@ -39,7 +40,11 @@ from masticator_dynamics.errors import (
 from masticator_dynamics.files.folder import results_in
 from masticator_dynamics.files.recorded_joints import recorded_ranges
 from masticator_dynamics.files.tables import check_writable, replacing, write_bytes, write_text
-from masticator_dynamics.interchange.imported_description import import_robot
+from masticator_dynamics.interchange.imported_description import (
+    Imported,
+    import_robot,
+    leaning_axes,
+)
 from masticator_dynamics.mechanism import Mechanism
 
 _ZERO = 1e-14  # rad or m
@@ -85,10 +90,8 @@ def close(file: str, guess: dict[str, float], held: dict[str, float], write: boo
     if not pose.closed:
         raise ClosureError(_why(description, pose, held))
     text = yaml.safe_dump({'home': _home(pose)}, sort_keys=False, allow_unicode=True)
-    for joint, amount in pose.outside.items():
-        warn(f'{joint} is {amount:.6g} outside its range')
-    for doubt in _doubts(description, pose):
-        warn(doubt)
+    warn(*(f'{joint} is {far:.6g} outside its range' for joint, far in pose.outside.items()))
+    warn(*_doubts(description, pose))
     if moved := _moved(description, pose, {**description.home, **guess, **held}):
         warn(f'free joints moved: {", ".join(moved)}; --hold JOINT=VALUE keeps one where it was')
     click.echo(_branches(pose.branches), err=True)
@@ -219,6 +222,23 @@ def new(name: str, archetype: str) -> None:
         click.echo(f'{folder.name!r} alone, without a path, is the one that is shipped', err=True)
 
 
+def _usable(made: Imported, file: pathlib.Path, source: str) -> Mechanism:
+    """The mechanism of an imported description; errors name the source, which is there."""
+    leaning = ''
+    try:
+        description = description_from_text(file, made.yaml, made.urdf)
+        leaning = leaning_axes(description)
+        return Mechanism(description)
+    except DescriptionError as error:
+        reason = f'the description made of it cannot be used: {error.reason}'
+        if 'independent' in error.key:
+            reason += (
+                f'{leaning}. Other coordinates are chosen by --independent; --lock holds joints '
+                'that only give way'
+            )
+        raise DescriptionError(source, error.key, reason) from error
+
+
 @click.command('import')
 @click.argument('source')
 @click.option('-o', '--output', 'folder', metavar='FOLDER', required=True, help='Folder to write.')
@@ -285,28 +305,10 @@ def import_(
         recorded=recorded_ranges(recording, topic, names) if recording else None,
         platform=platform, arguments=arguments, ignore=ignore,
     )  # fmt: skip
-    try:
-        loaded = Mechanism(description_from_text(file, made.yaml, made.urdf))
-    except DescriptionError as error:
-        reason = (
-            f'the description made of it cannot be used: {error.reason}. Other coordinates are '
-            'chosen by --independent; --lock holds joints that only give way'
-        )
-        raise DescriptionError(source, error.key, reason) from error
-    texts = {f'{path.name}.urdf': made.urdf, file.name: made.yaml}
-    others = [
-        name for name, text in texts.items()
-        if (path / name).is_file() and (path / name).read_bytes() != text.encode()
-    ]  # fmt: skip
-    with results_in(path) as work:
-        for name in others:  # somebody may have changed it
-            write_bytes(str(work / f'{name}~'), (path / name).read_bytes())
-        for name, text in texts.items():
-            write_text(str(work / name), text)
+    loaded = _usable(made, file, source)
+    others = _written(path, {f'{path.name}.urdf': made.urdf, file.name: made.yaml})
     rows = [
-        ('joints', str(len(loaded.tree_joints)), ''),
-        ('independent', str(len(loaded.independent)), ' '.join(loaded.independent)),
-        ('actuated', str(len(loaded.actuated)), ' '.join(loaded.actuated)),
+        *spaces(loaded),
         ('closures', str(len(loaded.closures)), ' '.join(loaded.closures)),
         ('platform', '', loaded.description.platform),
     ]
@@ -316,3 +318,17 @@ def import_(
         *(f'{name} was there and was another: it is kept as {name}~' for name in others),
     ]:
         click.echo(f'- {note}')
+
+
+def _written(folder: pathlib.Path, texts: Mapping[str, str]) -> list[str]:
+    """Write files by name; return those that were there and were others, kept with a ``~``."""
+    others = [
+        name for name, text in texts.items()
+        if (folder / name).is_file() and (folder / name).read_bytes() != text.encode()
+    ]  # fmt: skip
+    with results_in(folder) as work:
+        for name in others:  # somebody may have changed it
+            write_bytes(str(work / f'{name}~'), (folder / name).read_bytes())
+        for name, text in texts.items():
+            write_text(str(work / name), text)
+    return others

@@ -80,5 +80,4 @@ def export_mjcf(mechanism: str, output_file: str) -> None:
     check_writable(output_file, mechanism)
     made = exported(Mechanism.load(mechanism).description)
     write_text(output_file, made.text)
-    for sentence in made.left_out:
-        warn(f'left out: {sentence}')
+    warn(*(f'left out: {sentence}' for sentence in made.left_out))

@@ -21,7 +21,7 @@ from masticator_dynamics.commands.options import (
     recording_options,
     split_names,
 )
-from masticator_dynamics.commands.terminal import progress_bar, warn
+from masticator_dynamics.commands.terminal import progress_bar, share_done, warn
 from masticator_dynamics.description import MechanismDescription, load_description
 from masticator_dynamics.drives.configuration import load_drives
 from masticator_dynamics.drives.joint_limits import in_order
@@ -123,20 +123,20 @@ def identify(
     beliefs = Beliefs(effort=torque_constants, sensor=sensor)
     loaded = Mechanism(description)
     check_joints(loaded, names)
-    log = checked(loaded, read_log(log_file, loaded, topic, names))
-    for doubt in log.doubts:
-        warn(doubt)
+    log = checked(loaded, _read(log_file, loaded, topic, names))
+    warn(*log.doubts)
     if held_out is None:
         log, other = parted(log, _HELD_OUT)
     else:
-        other = checked(loaded, read_log(held_out, loaded, topic, names))
+        other = checked(loaded, _read(held_out, loaded, topic, names))
     cutoff = cutoff or usual_cutoff(log, other)
     with progress_bar('identify', passes(description) * len(log.time) + len(other.time)) as bar:
         result = identified(description, log, other, beliefs, cutoff, bar.update, motors)
     suspicions = [*doubts(result)]
+    refused = bool(suspicions) and not accept
     original = load_description(mechanism)
     texts = _texts(result, original, files, log_file, held_out, drives_file, suspicions)
-    if suspicions and not accept:
+    if refused:
         texts = {files.report: texts[files.report]}  # to be looked at; nothing that would be used
     with results_in(output.parent, list(texts)) as folder:
         for name, text in texts.items():
@@ -145,12 +145,18 @@ def identify(
         click.echo(line)
     for sentence in suspicions:
         click.echo(sentence, err=True)
-    if suspicions and not accept:
+    if refused:
         where = output.parent / files.report
         click.echo(f'only {where} is written; --accept writes the description, too', err=True)
     click.echo(_summary(result))
-    if suspicions and not accept:
+    if refused:
         raise click.exceptions.Exit(1)
+
+
+def _read(file: str, mechanism: Mechanism, topic: str | None, names: dict[str, str]) -> RobotLog:
+    """A recording; how far it is read is shown where that takes long."""
+    with share_done(0.0, 1.0, f'reading {pathlib.Path(file).name}') as show:
+        return read_log(file, mechanism, topic, names, lambda done, size: show(done / size))
 
 
 def _findings(result: Identified, log: RobotLog) -> Iterator[str]:
@@ -385,8 +391,7 @@ def calibrate(
     loaded = Mechanism.load(mechanism)
     check_joints(loaded, names)
     table = read_joints(joints_file, [loaded.actuated], topic=topic, names=names)
-    for sentence in table.doubts:
-        warn(sentence)
+    warn(*table.doubts)
     readings = actuated_positions(table, loaded)
     noise = None if resolution is None else np.full(readings.shape[1], resolution / np.sqrt(12.0))
     try:

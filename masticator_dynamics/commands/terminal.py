@@ -27,9 +27,10 @@ def section(title: str, rows: Sequence[Row]) -> str:
     return '\n'.join([title, *(line.rstrip() for line in lines)])
 
 
-def warn(text: object) -> None:
-    """One line on standard error."""
-    click.echo(f'masticator: warning: {text}', err=True)
+def warn(*texts: object) -> None:
+    """A line for each on standard error."""
+    for text in texts:
+        click.echo(f'masticator: warning: {text}', err=True)
 
 
 def progress_bar(label: str, steps: int) -> Any:

@@ -17,7 +17,6 @@ are those of the measurements, so tests step through it without a clock.
 
 from __future__ import annotations
 
-import collections
 import math
 from typing import Protocol
 
@@ -33,10 +32,12 @@ from masticator_dynamics.control.force_goal import (
     Release,
     State,
 )
+from masticator_dynamics.control.fracture import Fracture
 from masticator_dynamics.control.laid_over import LaidOver
 from masticator_dynamics.control.sensor_watch import FILTER, SensorWatch
 from masticator_dynamics.control.sent_travel import SentTravel
 from masticator_dynamics.control.stiffness import Stiffness
+from masticator_dynamics.control.wanted_force import WantedForce
 
 _BRAKING = 0.03  # s: velocity falls with the travel that is left over this
 _NEAR_HARD = 3e-4  # m, within which what is felt may be something hard
@@ -46,12 +47,10 @@ _NEAR_FORCE, _REACHED = 0.3, 0.2  # of the wanted force: from which on it may be
 _TRIMMED, _FOLLOWED = 20.0, 2.0
 _SOON = 0.05  # s
 _SURE_RISE = 5.0  # standard deviations, within the newest readings, of a rise that is no noise
-_HISTORY = 64  # cycles
 # Share of the force over the drives' stiffness by which the point swings on if nothing is left of
 # what has cracked; share of the velocity of approach at which it always loads.
 _SWING, _LEAST_LOADING = 0.85, 0.1
 _CLEAR = 8.0  # standard deviations of the noise, of an error that is none
-_PLANNED = 0.9  # of velocities and accelerations that are possible: the rest is for the error
 _AT_END, _AT_REST = 2e-5, 1e-4  # m, m/s
 # Held up, with so much of the force missing, for so long, s: it cannot go on.
 _SHORT, _HELD_UP_FOR = 0.1, 0.1
@@ -63,8 +62,6 @@ _MOST_MISSED = 4.0  # cycles, at most, that one may stand for
 _CREEP = 0.1  # of the loop's speed
 _STANDS_STILL, _SMALL = 0.05, 0.03  # of a wanted force: rate, 1/s, and error
 _HELD = 0.02  # s, in which the force that is fed forward follows what relaxes
-_YIELD_WINDOW = 100  # cycles within which it is seen that a force does not rise
-_YIELD, _YIELD_SHARE = 4.0, 0.25  # N that should have been added, and what part of it was
 
 _PRESSING = (State.FORCE, State.HOLD)
 
@@ -109,8 +106,6 @@ class ForceControl:
         Why it let go.
     commanded : Commanded
         Of the latest cycle.
-    wanted : float
-        Shaped wanted force, N.
     travelled : float
         From contact on, m, as measured.
     peak : float
@@ -141,14 +136,13 @@ class ForceControl:
         self.state = State.APPROACH
         self.release: Release | None = None
         self.commanded = Commanded(0.0, 0.0, 0.0, 0.0)
-        self.wanted = self._wanted_rate = 0.0  # N, N/s
+        self._shaped = WantedForce(goal.most, self._timing)
+        self._fracture = Fracture(goal, self._sensor, self.watch)
         self._trim = 0.0  # N, of the force that is fed forward, where it presses on something hard
         self._creep = 0.0  # m/s, at which what is pressed gives way under a constant force
         self.travelled = self.peak = 0.0
-        self._history = collections.deque([0.0] * _HISTORY, maxlen=_HISTORY)
         self._laid_over = LaidOver()
         self._sent = SentTravel(self._timing)
-        self._loading = collections.deque[tuple[float, float, float]](maxlen=_YIELD_WINDOW)
         self._start: float | None = None
         self._time = self._travel = 0.0  # of the latest cycle
         self._began = self._contact_travel = 0.0
@@ -168,8 +162,11 @@ class ForceControl:
         self._laid_over.measured(now.time - now.joints_age, now.travel)
         self._learn(now)
         self._look_at_drives(now)
-        if self.release is None and (reason := self._reason(now, reference)) is not None:
-            self.end(*reason, now.time)
+        if self.release is None:
+            if (reason := self._reason(now, reference)) is not None:
+                self.end(*reason, now.time)
+        elif self.release.reason is Reason.CRACKED and self.watch.fresh:
+            self.release = self._fracture.doubted(self.release, self.bounds, now.time)
         wish = self._wish(now, reference)
         self.commanded = self._moved(self._kept_within(wish, now))
         self._sent.take(now.time, self.commanded)
@@ -180,6 +177,11 @@ class ForceControl:
         if self.release is None:
             self.release = Release(reason, text, time)
 
+    @property
+    def wanted(self) -> float:
+        """Wanted force, N, as it is followed."""
+        return self._shaped.now
+
     # What is known
 
     def _learn(self, now: Measured) -> None:
@@ -187,22 +189,10 @@ class ForceControl:
             return
         self.peak = max(self.peak, now.force)
         self.travelled = now.travel - self._contact_travel
-        self._loading.append((now.travel, now.force, self.wanted))
+        self._fracture.take(now, self.wanted)
         for travel, force in self._laid_over.felt(now.stamp, now.force):
             if travel < self._way.hard - _NEAR_HARD:
                 self.stiffness.take(travel, force)
-
-    def _expected(self, delay: float) -> float:
-        """Wanted force some time ago, N."""
-        cycles = min(max(delay / self._timing.period, 0.0), _HISTORY - 2)
-        whole = int(cycles)
-        newer, older = self._history[-1 - whole], self._history[-2 - whole]
-        return newer + (cycles - whole) * (older - newer)
-
-    def _lowered(self, span: float) -> float:
-        """By how much less is wanted, N, than in the time that readings over a span, s, are of."""
-        cycles = int((self._felt_delay + span) / self._timing.period) + 2
-        return max(list(self._history)[-cycles:]) - self._history[-1]
 
     @property
     def _felt_delay(self) -> float:
@@ -216,7 +206,7 @@ class ForceControl:
         held_up = now.limited or self._ahead(now) > _HELD_UP
         held_up |= self._at_end and self.state is not State.APPROACH
         if self.state is State.FORCE:
-            missing = self._expected(self._felt_delay) - self.watch.force
+            missing = self._shaped.before(self._felt_delay) - self.watch.force
             # Position loops give what a motor may not: that a limit is not kept would not show.
             going = now.clamped or missing > max(_SHORT * self.wanted, self._sensor.contact)
         # What pushes far more than it should is believed sooner: the sensor does not feel it.
@@ -258,7 +248,7 @@ class ForceControl:
         wanted = self.goal.most
         if self.state in _PRESSING:
             # Whatever was wanted within the dead time may be what is felt now.
-            wanted = max(self.wanted, self._expected(self._felt_delay))
+            wanted = max(self.wanted, self._shaped.before(self._felt_delay))
         limit = wanted * (1.0 + bounds.beyond_share) + bounds.beyond
         self._beyond = self._beyond + 1 if self.watch.fresh and now.force > limit else 0
         if self._beyond >= 2:
@@ -314,29 +304,10 @@ class ForceControl:
         """A crack or a yield, where these end it."""
         if self.state not in (State.CONTACT, *_PRESSING) or not self.watch.fresh:
             return None
-        if self._near_hard:
-            return None  # hard things that meet bounce
-        recent, bounds = [force for _, force in self.watch.recent], self.bounds
-        if len(recent) > 1:
-            before, span = max(recent[: max(len(recent) - 2, 1)]), self.watch.span
-            lost = max(bounds.crack, bounds.crack_share * before) + self._lowered(span)
-            if before - recent[-1] > lost and self.goal.on_crack:
-                return Reason.CRACKED, (
-                    f'the force fell from {before:.3g} to {recent[-1]:.3g} N within '
-                    f'{1e3 * span:.3g} ms'
-                )
-        if self.goal.on_yield and len(self._loading) > 1:
-            (x0, f0, w0), (x1, f1, w1) = self._loading[0], self._loading[-1]
-            elastic = min(self.stiffness.likely * (x1 - x0), w1 - w0)
-            if (
-                elastic > max(_YIELD, 20.0 * self._sensor.noise)
-                and f1 - f0 < _YIELD_SHARE * elastic
-            ):
-                return Reason.YIELDED, (
-                    f'at {f1:.3g} N it gave way by {1e3 * (x1 - x0):.2g} mm, for which '
-                    f'{elastic:.3g} N more were due'
-                )
-        return None
+        if self._near_hard:  # hard things that meet bounce
+            return None
+        lowered = self._shaped.lowered(self._felt_delay + self.watch.span)
+        return self._fracture.found(self.bounds, lowered, self.stiffness.likely)
 
     # What to do: the velocity that is wished, m/s
 
@@ -350,7 +321,7 @@ class ForceControl:
             self.state, self._contact_travel = State.CONTACT, now.travel
             self.stiffness.begin()
         if self.state is State.CONTACT:
-            if self.stiffness.known or self._near(self._clipped(reference(0.0))):
+            if self.stiffness.known or self._near(self._shaped.clipped(reference(0.0))):
                 self._begin_force(now)
         if self.state is State.RELEASE:
             if abs(self.commanded.travel - goal.release_to) < _AT_END:
@@ -359,7 +330,7 @@ class ForceControl:
                 return 0.0
             return math.copysign(goal.release_velocity, goal.release_to - self.commanded.travel)
         if self.state is State.FORCE and now.time - self._began >= goal.duration:
-            self.state, self._wanted_rate = State.HOLD, 0.0
+            self.state, self._shaped.rate = State.HOLD, 0.0
         if self.state in (State.HOLD, State.DONE) or self.watch.holds(now.time):
             return 0.0
         if self.state is State.FORCE:
@@ -383,14 +354,9 @@ class ForceControl:
     def _begin_force(self, now: Measured) -> None:
         """Without a bump: wanted is at first what is felt, and will be until it can change."""
         self.state, self._began = State.FORCE, now.time
-        slope, period = self._slope, self._timing.period
         most = self.stiffness.upper * max(self.commanded.velocity, 0.0)
-        rate = min(max(slope, 0.0), most)
-        delay = self._felt_delay
-        for k in range(_HISTORY):
-            ahead = delay - (_HISTORY - 1 - k) * period
-            self._history[k] = max(self.watch.force + rate * ahead, 0.0)
-        self.wanted, self._wanted_rate = min(self._history[-1], self.goal.most), rate
+        rate = min(max(self._slope, 0.0), most)
+        self._shaped.begin(self.watch.force, rate, self._felt_delay)
 
     def _controlled(self, time: float, reference: Reference) -> float:
         if self._near_hard:
@@ -398,7 +364,7 @@ class ForceControl:
             return self._creep + self._trimmed()
         likely = self.stiffness.likely
         self._shape(time, reference, likely)
-        return self._correction(self.stiffness.upper) + self._creep + self._wanted_rate / likely
+        return self._correction(self.stiffness.upper) + self._creep + self._shaped.rate / likely
 
     def _trimmed(self) -> float:
         """Correct the force that is fed forward; velocity, m/s, that slowly takes its place.
@@ -409,7 +375,7 @@ class ForceControl:
         """
         period, leash = self._timing.period, self.bounds.leash
         stiffness = self._way.stiffness(self.commanded.travel)
-        error = self._expected(self._felt_delay) - self.watch.force
+        error = self._shaped.before(self._felt_delay) - self.watch.force
         taken = _FOLLOWED * self._trim  # N/s
         trim = self._trim + (_TRIMMED * error - taken) * period
         pressing = max(self.commanded.travel - self._travel, 0.0) * stiffness  # position loops, N
@@ -424,13 +390,13 @@ class ForceControl:
         """
         timing, noise = self._timing, max(self._sensor.noise, 1e-6)
         delay, late = self._felt_delay, self.watch.delay
-        error = self._expected(delay) - self.watch.force
+        error = self._shaped.before(delay) - self.watch.force
         fastest = timing.bandwidth(late)
         bandwidth, calm = min(fastest, timing.quiet * upper / noise), error
         share = math.sqrt(0.5 * timing.period / FILTER)  # of the noise that a filter leaves
         slower = min(timing.bandwidth(late + FILTER), timing.quiet * upper / (share * noise))
         if slower > bandwidth:
-            bandwidth, calm = slower, self._expected(delay + FILTER) - self.watch.smoothed
+            bandwidth, calm = slower, self._shaped.before(delay + FILTER) - self.watch.smoothed
         clear = min(abs(error) / (_CLEAR * noise), 1.0)
         self._learn_creep(error, bandwidth * calm / upper, bandwidth)
         return (clear * fastest * error + (1.0 - clear) * bandwidth * calm) / upper
@@ -440,32 +406,16 @@ class ForceControl:
         small = max(_CLEAR * self._sensor.noise, _SMALL * self.wanted)
         if not self.watch.fresh or abs(error) > small:
             return
-        if abs(self._wanted_rate) < _STANDS_STILL * max(self.wanted, 1.0):
+        if abs(self._shaped.rate) < _STANDS_STILL * max(self.wanted, 1.0):
             self._creep += _CREEP * bandwidth * correction * self._timing.period
 
     def _shape(self, time: float, reference: Reference, likely: float) -> None:
-        """Filter what is asked, critically damped, and no faster than the point may travel.
-
-        It is known ahead, and looked up as much earlier as shaping makes it late, and half a cycle.
-        """
-        timing, period = self._timing, self._timing.period
-        ahead = 2.0 * timing.rise + 0.5 * timing.period
-        left = self._clipped(reference(time - self._began + ahead)) - self.wanted
-        fastest = _PLANNED * self._acceleration_bound * likely  # N/s^2
-        most = min(
-            0.5 * abs(left) / timing.rise,
-            math.sqrt(2.0 * fastest * abs(left)),
-            _PLANNED * (self._velocity_bound if left < 0.0 else self._loading_bound) * likely,
-            min(self.bounds.loading_rate, self.bounds.force_rate),
-        )
-        change = (math.copysign(most, left) - self._wanted_rate) * 2.0 / timing.rise * period
-        fastest *= 1.0 / _PLANNED * period
-        self._wanted_rate += min(max(change, -fastest), fastest)
-        self.wanted = min(max(self.wanted + self._wanted_rate * period, 0.0), self.goal.most)
-        self._history.append(self.wanted)
-
-    def _clipped(self, force: float) -> float:
-        return 0.0 if math.isnan(force) else min(max(force, 0.0), self.goal.most)
+        bounds = self.bounds
+        self._shaped.shape(
+            reference, time - self._began, likely, self._acceleration_bound,
+            falling=self._velocity_bound, rising=self._loading_bound,
+            fastest_rate=min(bounds.loading_rate, bounds.force_rate),
+        )  # fmt: skip
 
     def _finish(self, now: Measured) -> None:
         """It is done once joints are where they are commanded, or are not after a while."""
@@ -551,7 +501,7 @@ class ForceControl:
     def _fed(self) -> float:
         """Force to feed forward, N: as late as smoothing makes the velocity."""
         if self.state is State.FORCE:
-            return min(self._expected(self._timing.smoothing) + self._trim, self.goal.most)
+            return min(self._shaped.before(self._timing.smoothing) + self._trim, self.goal.most)
         if self.state is State.CONTACT:
             return min(max(self.watch.force, 0.0), self.goal.most)
         if self.state is State.HOLD:

@@ -51,7 +51,7 @@ class Reason(enum.Enum):
     STUCK = 'sensor stuck'
     OPPOSITE = 'sensor of other sign'
     DISAGREES = 'sensor and observer disagree'
-    SEVERAL = 'several sensors'
+    SEVERAL = 'several publishers'
     NO_REFERENCE = 'no wanted force'
     NO_JOINTS = 'joints not measured'
     NO_WAY = 'cannot go on'

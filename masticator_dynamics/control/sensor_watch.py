@@ -100,6 +100,10 @@ class SensorWatch:
         newest = [force for _, force in self.recent][-_IN_A_ROW:]
         return len(newest) == _IN_A_ROW and min(newest) > self._sensor.contact + self.offset
 
+    def pulls(self, amount: float) -> bool:
+        """Whether all of the newest readings say a pull of more than this, N."""
+        return all(force < -amount for _, force in self.recent)
+
     def fault(self, time: float) -> Fault | None:
         """Why it cannot be trusted, if so."""
         silence, sensor = self.silence(time), self._sensor

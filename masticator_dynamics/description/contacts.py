@@ -82,6 +82,11 @@ class Contact:
     )
     friction: ContactFriction = ContactFriction()
 
+    @property
+    def force_per_multiplier(self) -> float:
+        """Length of the normal as written: N of normal force per N of the multiplier."""
+        return float(np.linalg.norm(self.normal))
+
 
 def check_contacts(contacts: Iterable[Contact], tree: Tree, refuse: Refusal) -> None:
     """Check that links named in contacts exist and move, and that the numbers make sense.

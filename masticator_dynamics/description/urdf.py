@@ -346,8 +346,10 @@ def _inertia(link: UrdfElement) -> Inertia:
     position, rotation = _placement(inertial)
     with np.errstate(invalid='ignore'):
         tensor = rotation @ tensor @ rotation.T
-    if not (np.isfinite(mass) and np.isfinite(tensor).all() and np.isfinite(position).all()):
-        raise link.error('inertial is not finite')
+    numbers_of = {'mass': mass, 'inertia': tensor, 'origin': position}
+    for tag, values in numbers_of.items():
+        if not np.isfinite(values).all():
+            raise link.error(f'its <inertial> has a <{tag}> that is not finite')
     _check_distance(position, link, 'centre of mass')
     if mass < 0.0:
         raise link.error(f'mass {mass} kg is negative')

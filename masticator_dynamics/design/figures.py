@@ -228,8 +228,8 @@ def chosen_figures(
         sizes: Any = 1.0
         lengths: Any = 1.0
         if kind.over == 'contacts':
-            normals = [np.linalg.norm(c.normal) for c in mechanism.description.contacts]
-            sizes = np.array(normals)[columns]
+            contacts = mechanism.description.contacts
+            sizes = np.array([contacts[column].force_per_multiplier for column in columns])
         elif kind.quantity == 'jacobian':
             measures = SingularityMeasures(mechanism)
             sizes, lengths = measures.scale, measures.home_lengths

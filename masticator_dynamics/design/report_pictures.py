@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from masticator_dynamics.analysis.line_drawing import body_lines, views
 from masticator_dynamics.analysis.pictures import BLACK, BLUE, ORANGE, RED
 from masticator_dynamics.design.front import violation
 from masticator_dynamics.design.sensitivity import Sensitivity
@@ -17,7 +18,6 @@ from masticator_dynamics.mechanism import Mechanism
 
 _GREY = '#bbbbbb'
 _MOST_LINES = 300
-_FLAT = 0.02  # of the largest extent: less is no view
 
 
 def front(study: Study, result: StudyResult) -> Any:
@@ -122,46 +122,18 @@ def beside(original: Mechanism, best: Mechanism) -> Any:
     """Both mechanisms at home as lines between joints, from sides that show more than a line."""
     from matplotlib.figure import Figure
 
-    drawn = ((_lines(original), _GREY, 'given'), (_lines(best), RED, 'best'))
-    views = _views(np.concatenate([line for lines, _, _ in drawn for line in lines]))
-    figure = Figure(figsize=(3.7 * len(views), 4.2), layout='constrained')
-    panels = figure.subplots(1, len(views), squeeze=False)[0]
-    for axes, (across, up, title) in zip(panels, views, strict=True):
+    drawn = ((body_lines(original), _GREY, 'given'), (body_lines(best), RED, 'best'))
+    sides = views([line for lines, _, _ in drawn for line in lines])
+    figure = Figure(figsize=(3.7 * len(sides), 4.2), layout='constrained')
+    panels = figure.subplots(1, len(sides), squeeze=False)[0]
+    for axes, side in zip(panels, sides, strict=True):
         for lines, colour, label in drawn:
             for n, line in enumerate(lines):
-                axes.plot(
-                    1e3 * line[:, across], 1e3 * line[:, up], '.-', color=colour, lw=1.6, ms=4,
-                    label=label if not n else None,
-                )  # fmt: skip
-        labels = {'xlabel': f'{"xyz"[across]}, mm', 'ylabel': f'{"xyz"[up]}, mm'}
-        axes.set(aspect='equal', title=title, **labels)
+                named = None if n else label
+                side.plot(axes, line, '.-', color=colour, lw=1.6, ms=4, label=named)
+        axes.set_title(side.name)
     _legend_below(figure, panels[0])
     return figure
-
-
-def _views(points: FloatArray) -> list[tuple[int, int, str]]:
-    """Axes across and up of each view, without those that see a planar mechanism edgeways."""
-    every = [(1, 2, 'front'), (0, 2, 'side'), (0, 1, 'above')]
-    spans = np.ptp(points, axis=0)
-    wide = spans > _FLAT * spans.max()
-    return [view for view in every if wide[view[0]] and wide[view[1]]] or every
-
-
-def _lines(mechanism: Mechanism) -> list[FloatArray]:
-    """Lines (2, 3) on moving bodies: from each body's joint to the next joints and loop ends."""
-    structure = mechanism.structure
-    poses, lines = structure.at_home(), []
-    for j, placement in enumerate(structure.tree.placements):
-        if placement.body >= 0:
-            lines.append(poses.origins[[placement.body, j]])
-    for constraint in structure.constraints:
-        for body, point in (
-            (constraint.body_a, constraint.point_a),
-            (constraint.body_b, constraint.point_b),
-        ):
-            if body >= 0 and not constraint.contact:
-                lines.append(np.array([poses.origins[body], poses.point(body, point)]))
-    return [line for line in lines if np.ptp(line, axis=0).any()]
 
 
 def _marks(result: StudyResult, names: list[str]) -> list[FloatArray]:

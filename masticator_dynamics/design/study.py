@@ -36,7 +36,7 @@ from masticator_dynamics.files.tables import replacing, write_text
 from masticator_dynamics.files.units import in_si
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.optional import needed
-from masticator_dynamics.workers import results
+from masticator_dynamics.workers import in_order, results
 
 STUDY, IDENTITY = 'study.yaml', 'study.key'
 
@@ -299,8 +299,8 @@ class Study:
         size = self.in_a_part
         tasks = [(self._pickled, fractions[k : k + size]) for k in range(0, len(fractions), size)]
         several = 1 if len(tasks) == 1 else processes
-        tables = dict(results(judged, tasks, several, scheduler if len(tasks) > 1 else None))
-        table = np.concatenate([tables[k] for k in range(len(tasks))])
+        scheduler = scheduler if len(tasks) > 1 else None
+        table = np.concatenate(in_order(judged, tasks, several, scheduler))
         self.parts.write(stage, number, table)
         return table
 

@@ -90,6 +90,10 @@ class MotorFriction(Strict):
     coulomb: NotNegative = pydantic.Field(0.0, description='N m')
     viscous: NotNegative = pydantic.Field(0.0, description='N m s/rad')
 
+    def times(self, factor: float) -> MotorFriction:
+        """So many times the friction."""
+        return MotorFriction(coulomb=factor * self.coulomb, viscous=factor * self.viscous)
+
 
 class Motor(Strict):
     """A motor, from the winding to the joint."""

@@ -20,7 +20,7 @@ import shutil
 import sqlite3
 import sys
 import tempfile
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import IO, Any, NamedTuple
 
 import yaml
@@ -30,7 +30,10 @@ from masticator_dynamics.files.message_types import decoder
 
 METADATA = 'metadata.yaml'
 _SUFFIXES = ('.mcap', '.db3', '.zstd', '.zst')
+_OFTEN = 10_000  # messages from one word on progress to the next
 _MCAP, _SQLITE, _ZSTD, _ROS1 = b'\x89MCAP', b'SQLite format 3\0', b'\x28\xb5\x2f\xfd', b'#ROSBAG V'
+
+Progress = Callable[[float, float], None]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,6 +69,7 @@ class _Message(NamedTuple):
     definition: str
     times: tuple[int, int, int]  # log and publish time, and the publisher's count
     content: bytes
+    share: float  # of the file, up to and with this message
 
 
 def is_bag(path: str | pathlib.Path) -> bool:
@@ -95,41 +99,91 @@ def read_bag(path: pathlib.Path, datatypes: Collection[str] | None = None) -> Re
     InputError
         When it is no recording, or holds no message.
     """
+    events: dict[str, list[Event]] = {}
+    recording = read_messages(
+        path, lambda event: events.setdefault(event.topic, []).append(event), datatypes
+    )
+    for sorted_events in events.values():
+        sorted_events.sort(key=lambda event: event.log_time)
+    return dataclasses.replace(recording, events=events)
+
+
+def read_messages(
+    path: pathlib.Path,
+    take: Callable[[Event], None],
+    datatypes: Collection[str] | None = None,
+    progress: Progress = lambda done, size: None,
+) -> Recording:
+    """Read a recording message by message, however long it is; what is returned has no events.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        Folder or file.
+    take : callable
+        Called with each message that is decoded, in the order of the files.
+    datatypes : collection of str, optional
+        Messages of other types are not decoded.
+    progress : callable
+        Called now and then with what was read and what there is, in any unit.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_bag`.
+    """
     recording = Recording(str(path), {}, {}, {}, '')
     faults: list[tuple[pathlib.Path, Exception]] = []
-    for file in _files(path, faults):
+    there, files = _Span(), _files(path, faults)
+    for number, file in enumerate(files):
         try:
             with contextlib.ExitStack() as stack:
                 # The parser of definitions prints what it raises.
                 stack.enter_context(contextlib.redirect_stderr(io.StringIO()))
-                _collect(_whole(file, stack), recording, datatypes)
+                whole = _whole(file, stack)
+                for event, share in _events(whole, recording, datatypes):
+                    take(event)
+                    there.add(event.log_time)
+                    if there.count % _OFTEN == 0:
+                        progress(number + share, float(len(files)))
         except (InputError, ModuleNotFoundError):
             raise
         except Exception as error:  # readers of MCAP raise what their parts raise
             faults.append((file, error))
-    for events in recording.events.values():
-        events.sort(key=lambda event: event.log_time)
     if faults:
-        return dataclasses.replace(recording, cut=_cut(recording, *faults[0]))
-    if not (recording.events or datatypes):
+        return dataclasses.replace(recording, cut=_cut(there, *faults[0]))
+    if not (there.count or datatypes):
         raise InputError(f'{path}: there are no messages in it')
     return recording
 
 
-def _cut(recording: Recording, file: pathlib.Path, error: Exception) -> str:
+@dataclasses.dataclass
+class _Span:
+    """How many messages there are, and from when to when, ns."""
+
+    count: int = 0
+    first: int = 0
+    last: int = 0
+
+    def add(self, log_time: int) -> None:
+        self.first = min(self.first, log_time) if self.count else log_time
+        self.last = max(self.last, log_time)
+        self.count += 1
+
+
+def _cut(there: _Span, file: pathlib.Path, error: Exception) -> str:
     """A sentence on what is there; raises InputError if nothing is."""
     from mcap.stream_reader import CRCValidationError
 
-    if not recording.events:
+    if not there.count:
         reason = ' '.join(str(error).split()) or 'it ends before its first message'
         raise InputError(f'{file}: not a recording: {reason}') from error
-    times = [event.log_time for events in recording.events.values() for event in events]
     how = 'ends in the middle, without its end mark'
     if isinstance(error, CRCValidationError | sqlite3.Error):
         how = 'is damaged'
     elif isinstance(error, FileNotFoundError):
         how = f'{error}; what else is there'
-    return f'{file}: it {how}: {1e-9 * (max(times) - min(times)):.2f} s, {len(times)} messages'
+    return f'{file}: it {how}: {1e-9 * (there.last - there.first):.2f} s, {there.count} messages'
 
 
 def _files(path: pathlib.Path, faults: list[tuple[pathlib.Path, Exception]]) -> list[pathlib.Path]:
@@ -203,8 +257,13 @@ def _zstd() -> Any:
     return importlib.import_module(name)
 
 
-def _collect(file: pathlib.Path, recording: Recording, datatypes: Collection[str] | None) -> None:
-    """Add all messages that can be decoded, and what is said about them."""
+def _events(
+    file: pathlib.Path, recording: Recording, datatypes: Collection[str] | None
+) -> Iterator[tuple[Event, float]]:
+    """All messages that can be decoded, each with the share of the file that was read.
+
+    What else is said in the file is added to the recording.
+    """
     kind = _begins(file)
     if kind == _ROS1:
         raise InputError(
@@ -212,47 +271,50 @@ def _collect(file: pathlib.Path, recording: Recording, datatypes: Collection[str
             'FOLDER` makes one of ROS 2'
         )
     read = _of_sqlite if kind == _SQLITE else _of_mcap
-    for message in read(file, recording):
-        if datatypes is not None and message.datatype not in datatypes:
-            continue
+    for message in read(file, recording, datatypes):
         decode = decoder(message.datatype, message.encoding, message.definition)
         if decode is None:
             continue
         content = message.content
         if content[:4] == _ZSTD:  # CDR begins otherwise
             content = _zstd().decompress(content)
-        event = Event(message.topic, *message.times, decode(content))
-        recording.events.setdefault(message.topic, []).append(event)
+        yield Event(message.topic, *message.times, decode(content)), message.share
 
 
-def _of_mcap(file: pathlib.Path, recording: Recording) -> Iterator[_Message]:
+def _of_mcap(
+    file: pathlib.Path, recording: Recording, datatypes: Collection[str] | None
+) -> Iterator[_Message]:
     from mcap.records import Channel, Message, Metadata, Schema
     from mcap.stream_reader import StreamReader
 
-    schemas: dict[int, Schema] = {}
+    schemas: dict[int, tuple[str, str, str]] = {}  # name, encoding and text
     channels: dict[int, Channel] = {}
     stream: IO[bytes]
     with open(file, 'rb') as stream:
         largest = file.stat().st_size  # of a record
         for record in StreamReader(stream, validate_crcs=True, record_size_limit=largest).records:
             if isinstance(record, Schema):
-                schemas[record.id] = record
+                schemas[record.id] = record.name, record.encoding, record.data.decode()
             elif isinstance(record, Channel):
                 channels[record.id] = record
                 if record.schema_id in schemas:
-                    recording.datatypes[record.topic] = schemas[record.schema_id].name
+                    recording.datatypes[record.topic] = schemas[record.schema_id][0]
             elif isinstance(record, Metadata):
                 recording.metadata[record.name] = record.metadata
             elif isinstance(record, Message):
                 channel = channels[record.channel_id]
-                schema = schemas.get(channel.schema_id)
-                if schema and channel.message_encoding == 'cdr':
-                    texts = schema.name, schema.encoding, schema.data.decode()
+                texts = schemas.get(channel.schema_id)
+                if texts is None or channel.message_encoding != 'cdr':
+                    continue
+                if datatypes is None or texts[0] in datatypes:
                     times = record.log_time, record.publish_time, record.sequence
-                    yield _Message(channel.topic, *texts, times, record.data)
+                    share = stream.tell() / largest
+                    yield _Message(channel.topic, *texts, times, record.data, share)
 
 
-def _of_sqlite(file: pathlib.Path, recording: Recording) -> Iterator[_Message]:
+def _of_sqlite(
+    file: pathlib.Path, recording: Recording, datatypes: Collection[str] | None
+) -> Iterator[_Message]:
     with contextlib.closing(
         sqlite3.connect(f'{file.resolve().as_uri()}?mode=ro', uri=True)
     ) as base:
@@ -272,9 +334,16 @@ def _of_sqlite(file: pathlib.Path, recording: Recording) -> Iterator[_Message]:
             number: kind for number, *kind in base.execute('SELECT id, name, type FROM topics')
         }
         recording.datatypes.update(topics.values())
+        wanted = [n for n, (_, kind) in topics.items() if datatypes is None or kind in datatypes]
+        last = 1
+        with contextlib.suppress(sqlite3.Error):  # of a damaged one
+            last = base.execute('SELECT max(rowid) FROM messages').fetchone()[0] or 1
         # Without ORDER BY the index, which may be damaged, is not needed.
-        for number, time, content in base.execute('SELECT topic_id, timestamp, data FROM messages'):
+        for row, number, time, content in base.execute(
+            'SELECT rowid, topic_id, timestamp, data FROM messages '
+            f'WHERE topic_id IN ({", ".join(map(str, wanted))})'
+        ):
             topic, datatype = topics[number]
-            yield _Message(
-                topic, datatype, *texts.get(datatype, ('', '')), (time, time, 0), content
-            )
+            texts_of_it = texts.get(datatype, ('', ''))
+            times = time, time, 0
+            yield _Message(topic, datatype, *texts_of_it, times, content, row / last)

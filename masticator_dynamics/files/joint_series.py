@@ -7,9 +7,10 @@ Joints stand in joint states, and in trajectories, whose points count as message
 
 from __future__ import annotations
 
+import array
 import dataclasses
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -91,6 +92,112 @@ def seconds_since(start: int, times: Sequence[int]) -> FloatArray:
     return np.array([time - start for time in times], dtype=float) * 1e-9
 
 
+class JointRows:
+    """Joints in the messages of one topic, as numbers: a long recording takes little room so.
+
+    Parameters
+    ----------
+    topic : str
+        Name in messages of errors.
+    """
+
+    def __init__(self, topic: str):
+        self._topic = topic
+        self._parts: dict[_Layout, _Part] = {}
+        self._times = array.array('q')  # stamp, log time and sequence of every row
+        self._messages = 0
+
+    def __len__(self) -> int:
+        """Count the messages."""
+        return self._messages
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All joints, in the order in which they first come."""
+        return tuple(dict.fromkeys(name for layout in self._parts for name in layout.names))
+
+    @property
+    def start(self) -> int:
+        """When the first message with joints was received, ns since 1970."""
+        return int(self._by_row()[:, 1].min())
+
+    def add(self, event: Event) -> None:
+        """Take over a message."""
+        self._messages += 1
+        for sample in _samples(event):
+            layout = _Layout(sample.names, tuple(map(len, sample.values)))
+            part = self._parts.setdefault(layout, _Part())
+            part.rows.append(len(self._times) // 3)
+            for values in sample.values:
+                part.values.frombytes(values.tobytes())
+            self._times.extend((sample.stamp, event.log_time, event.sequence))
+
+    def _by_row(self) -> npt.NDArray[np.int64]:
+        return np.asarray(self._times).reshape(-1, 3)
+
+    def series(self, start: int, joints: Sequence[str] | None = None) -> JointSeries:
+        """Joints as arrays, in the order in which messages were received.
+
+        Parameters and errors are those of :func:`joint_series`.
+        """
+        names = tuple(joints if joints is not None else next(iter(self._parts)).names)
+        parts = [
+            (layout, part) for layout, part in self._parts.items()
+            if set(names) <= set(layout.names)
+        ]  # fmt: skip
+        if not parts:
+            raise InputError(f'no message of {self._topic} has {", ".join(names)}')
+        for layout, _ in parts:
+            layout.refuse(self._topic, names)
+        rows = np.concatenate([np.asarray(part.rows) for _, part in parts])
+        stamps, received, sequence = (column[rows] for column in self._by_row().T)
+        order = np.lexsort((rows, received))
+        since = (stamps[order] - start) * 1e-9
+        absent = stamps[order] == 0
+        if np.count_nonzero(absent) > 1:  # a single one is a clock that starts at zero
+            since[absent] = np.nan
+        fields = []
+        for k in range(len(FIELDS)):
+            there = any(layout.lengths[k] for layout, _ in parts)
+            values = [part.field(k, layout, names if there else ()) for layout, part in parts]
+            fields.append((np.concatenate(values) if len(values) > 1 else values[0])[order])
+        arrived = (received[order] - start) * 1e-9
+        return JointSeries(names, since, arrived, sequence[order].astype(float), *fields)
+
+
+class _Layout(NamedTuple):
+    """What messages have: names, and numbers of values of each field."""
+
+    names: tuple[str, ...]
+    lengths: tuple[int, ...]
+
+    def refuse(self, topic: str, joints: Sequence[str]) -> None:
+        """Refuse names that come twice, and other numbers of values than of names."""
+        for name in joints:
+            if (count := self.names.count(name)) > 1:
+                raise InputError(f'{topic}: a message names joint {name} {count} times')
+        for field, length in zip(FIELDS, self.lengths, strict=True):
+            if length not in (0, len(self.names)):
+                raise InputError(
+                    f'{topic}: a message has {length} {field} values, {len(self.names)} names'
+                )
+
+
+class _Part:
+    """Rows with one layout: their numbers, and values of all fields, row by row."""
+
+    def __init__(self) -> None:
+        self.rows, self.values = array.array('q'), array.array('d')
+
+    def field(self, field: int, layout: _Layout, joints: Sequence[str]) -> FloatArray:
+        """Values (N, n) of joints; NaN where there are none."""
+        if not layout.lengths[field]:
+            return np.full((len(self.rows), len(joints)), np.nan)
+        values = np.asarray(self.values).reshape(len(self.rows), -1)  # shares its memory
+        first = sum(layout.lengths[:field])
+        return values[:, [first + layout.names.index(joint) for joint in joints]]
+
+
 def joint_names(events: Sequence[Event]) -> tuple[str, ...]:
     """Names of all joints in messages of one topic, in the order in which they first come."""
     names: dict[str, None] = {}
@@ -103,7 +210,7 @@ def joint_names(events: Sequence[Event]) -> tuple[str, ...]:
 def joint_series(
     events: Sequence[Event], start: int, joints: Sequence[str] | None = None
 ) -> JointSeries:
-    """Joints as arrays.
+    """Joints as arrays, in the order in which messages were received.
 
     Parameters
     ----------
@@ -119,33 +226,10 @@ def joint_series(
     InputError
         If no message has them, or one has another number of values than of names, or a name twice.
     """
-    names = tuple(joints if joints is not None else next(_samples(events[0])).names)
-    rows: dict[str, list[FloatArray]] = {field: [] for field in FIELDS}
-    stamps, received, sequence = [], [], []
-    order: dict[tuple[str, ...], list[int] | None] = {}
+    rows = JointRows(events[0].topic)
     for event in events:
-        for sample in _samples(event):
-            if sample.names not in order:
-                there = set(names) <= set(sample.names)
-                _refuse_twice(event.topic, names, sample.names)
-                order[sample.names] = [sample.names.index(n) for n in names] if there else None
-            columns = order[sample.names]
-            if columns is None:
-                continue
-            for field, values in zip(FIELDS, sample.values, strict=True):
-                rows[field].append(_picked(event.topic, field, values, columns, sample.names))
-            stamps.append(sample.stamp)
-            received.append(event.log_time)
-            sequence.append(event.sequence)
-    if not stamps:
-        raise InputError(f'no message of {events[0].topic} has {", ".join(names)}')
-    since = seconds_since(start, stamps)
-    absent = np.array(stamps) == 0
-    if np.count_nonzero(absent) > 1:  # a single one is a clock that starts at zero
-        since[absent] = np.nan
-    fields = (_stacked(rows[field], len(names)) for field in FIELDS)
-    counts = np.array(sequence, dtype=float)
-    return JointSeries(names, since, seconds_since(start, received), counts, *fields)
+        rows.add(event)
+    return rows.series(start, joints)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -168,28 +252,6 @@ def _samples(event: Event) -> Iterator[_Sample]:
     else:
         values = tuple(np.asarray(getattr(content, f, ()), dtype=float) for f in FIELDS)
         yield _Sample(stamp_of(event), tuple(content.name), values)
-
-
-def _refuse_twice(topic: str, names: Sequence[str], present: Sequence[str]) -> None:
-    for name in names:
-        if present.count(name) > 1:
-            raise InputError(f'{topic}: a message names joint {name} {present.count(name)} times')
-
-
-def _picked(
-    topic: str, field: str, values: FloatArray, columns: list[int], names: Sequence[str]
-) -> FloatArray:
-    if not len(values):
-        return values
-    if len(values) != len(names):
-        raise InputError(f'{topic}: a message has {len(values)} {field} values, {len(names)} names')
-    return values[columns]
-
-
-def _stacked(rows: list[FloatArray], count: int) -> FloatArray:
-    if not any(len(row) for row in rows):
-        return np.zeros((len(rows), 0))
-    return np.array([row if len(row) else np.full(count, np.nan) for row in rows])
 
 
 def force_series(events: Sequence[Event], start: int) -> ForceSeries:

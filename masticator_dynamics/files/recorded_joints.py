@@ -10,17 +10,17 @@ from __future__ import annotations
 import os.path
 import pathlib
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.files.bag import Event, Recording, is_bag, read_bag
+from masticator_dynamics.files.bag import Event, Progress, is_bag, read_messages
 from masticator_dynamics.files.joint_series import (
     STATES,
     TRAJECTORIES,
+    JointRows,
     JointSeries,
-    joint_names,
-    joint_series,
 )
 from masticator_dynamics.files.table_dialects import FIELDS, TIME
 from masticator_dynamics.files.tables import Columns, FloatArray, Table, listed_names, read_table
@@ -63,7 +63,8 @@ class RecordedJoints(Columns):
             )
         again = np.diff(time, prepend=-np.inf) == 0.0  # a message may come twice
         rows = np.flatnonzero(~again)
-        self.series, self._time = series.rows(rows), time[rows] - time[0]
+        self.series = series.rows(rows) if again.any() else series
+        self._time = time[rows] - time[0]
         before, after = series.position[:-1], series.position[1:]
         moved = (after < before) | (after > before)  # NaN where a message lacks it
         others = np.count_nonzero(moved[again[1:]].any(axis=1))
@@ -124,6 +125,7 @@ def read_joints(
     fields: Sequence[str] = FIELDS[:1],
     topic: str | None = None,
     names: Mapping[str, str] | None = None,
+    progress: Progress = lambda done, size: None,
 ) -> Columns:
     """Read a recording of joints.
 
@@ -139,6 +141,8 @@ def read_joints(
         Where they are; by default the topic that has them.
     names : mapping, optional
         How the recording calls joints, by their names here.
+    progress : callable
+        Called now and then with what was read of a bag and what there is, in any unit.
 
     Raises
     ------
@@ -146,7 +150,7 @@ def read_joints(
         When it cannot be read, or no topic or several have what is needed.
     """
     recorded = {there: here for here, there in (names or {}).items()}
-    recording = _opened(source, topic, recorded)
+    recording = _opened(source, topic, recorded, progress)
     if isinstance(recording, Table):
         _refuse_other_joints(recording, joints)
         return recording
@@ -165,14 +169,33 @@ def read_joints(
     return RecordedJoints(source, name, series, recording.cut)
 
 
-def _opened(source: str, topic: str | None, recorded: Mapping[str, str]) -> Table | Recording:
+class _Topics(NamedTuple):
+    """What topics of a recording have."""
+
+    source: str
+    joints: dict[str, JointRows]
+    datatypes: dict[str, str]  # of all topics
+    cut: str  # a sentence where it is truncated or damaged
+
+
+def _opened(
+    source: str, topic: str | None, recorded: Mapping[str, str], progress: Progress
+) -> Table | _Topics:
     """A table whose joints are called as here, or a recording that has those that are named."""
     if not (is_bag(source) or pathlib.Path(source).is_dir()):
         table = read_table(source, topic)
         table.rename_joints(recorded)
         return table
-    recording = read_bag(pathlib.Path(source), (STATES, TRAJECTORIES))
-    present = {name for events in recording.events.values() for name in joint_names(events)}
+    joints: dict[str, JointRows] = {}
+
+    def take(event: Event) -> None:
+        if event.topic not in joints:
+            joints[event.topic] = JointRows(event.topic)
+        joints[event.topic].add(event)
+
+    whole = read_messages(pathlib.Path(source), take, (STATES, TRAJECTORIES), progress)
+    recording = _Topics(source, joints, whole.datatypes, whole.cut)
+    present = {name for rows in joints.values() for name in rows.names}
     for there in recorded:
         if there not in present:
             raise InputError(
@@ -217,7 +240,7 @@ def recorded_ranges(
     recorded = {there: here for here, there in (names or {}).items()}
     prefix = f'{FIELDS[0]}_'
     ranges: dict[str, tuple[float, float]] = {}
-    recording = _opened(source, topic, recorded)
+    recording = _opened(source, topic, recorded, lambda done, size: None)
     if isinstance(recording, Table):
         columns = [column for column in recording.columns if column.startswith(prefix)]
         others = (TIME, *(f'{field}_' for field in FIELDS))
@@ -225,9 +248,9 @@ def recorded_ranges(
             (values,) = recording.numbers([column]).T
             ranges[column.removeprefix(prefix)] = float(values.min()), float(values.max())
     else:
-        for name, events in recording.events.items():
-            for joint in joint_names(events) if _is_meant(name, topic) else ():
-                series = _series(events, [joint])  # one by one: messages may have some of them
+        for name, rows in recording.joints.items():
+            for joint in rows.names if _is_meant(name, topic) else ():
+                series = _series(rows, [joint])  # one by one: messages may have some of them
                 if not isinstance(series, str) and np.isfinite(series.position).any():
                     low, high = np.nanmin(series.position), np.nanmax(series.position)
                     here = recorded.get(joint, joint)
@@ -252,7 +275,7 @@ def times_in_doubt(table: Columns, time: FloatArray) -> str:
 
 
 def _topics_with(
-    recording: Recording,
+    recording: _Topics,
     joints: Sequence[str],
     fields: Sequence[str],
     topic: str | None,
@@ -261,10 +284,10 @@ def _topics_with(
     """Topics that have what is needed; of trajectories only where no joint states have it."""
     wanted = _names_there(joints, recorded)
     fitting: dict[str, dict[str, JointSeries]] = {STATES: {}, TRAJECTORIES: {}}
-    for name, events in recording.events.items():
+    for name, rows in recording.joints.items():
         if not _is_meant(name, topic):
             continue
-        series = _series(events, wanted)
+        series = _series(rows, wanted)
         if isinstance(series, str):
             continue
         if all(getattr(series, field).shape[1] for field in fields):
@@ -282,12 +305,12 @@ def _is_meant(topic: str, chosen: str | None) -> bool:
     return chosen is None or topic.strip('/') == chosen.strip('/')
 
 
-def _series(events: Sequence[Event], joints: Sequence[str]) -> JointSeries | str:
+def _series(rows: JointRows, joints: Sequence[str]) -> JointSeries | str:
     """Joints of a topic, or why its messages do not give them."""
-    if not set(joints) <= set(joint_names(events)):
+    if not set(joints) <= set(rows.names):
         return f'no message has {listed_names(joints)}'
     try:
-        return joint_series(events, events[0].log_time, joints)
+        return rows.series(rows.start, joints)
     except InputError as error:
         return str(error)
 
@@ -297,7 +320,7 @@ def _wanted(fields: Sequence[str]) -> str:
 
 
 def _lacking(
-    recording: Recording,
+    recording: _Topics,
     joints: Sequence[str],
     fields: Sequence[str],
     topic: str | None,
@@ -309,10 +332,10 @@ def _lacking(
     others = [n for n in topics if recording.datatypes[n] not in (STATES, TRAJECTORIES)]
     sentences, hint = [], ''
     for name in (name for name in topics if name not in others):
-        events = recording.events.get(name, [])
-        present, series = joint_names(events), _series(events, wanted)
+        rows = recording.joints.get(name, JointRows(name))
+        present, series = rows.names, _series(rows, wanted)
         missing = [joint for joint in wanted if joint not in present]
-        if not events:
+        if not len(rows):
             sentences.append(f'{name} has no message')
         elif missing:
             sentences.append(f'{name} has no {listed_names(missing)} but {listed_names(present)}')

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from masticator_dynamics.engine.arrays import FloatArray, as_floats
+from masticator_dynamics.engine.arrays import FloatArray, as_floats, rms
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.identification.calibration_search import CalibrationSearch, Fixture
 from masticator_dynamics.identification.encoder_equations import (
@@ -330,10 +330,10 @@ def _disagreement(search: CalibrationSearch, values: FloatArray, readings: Float
     poses = search.poses(values, readings)
     if poses is None:
         return float('nan')
-    scale = float(np.sqrt(np.mean(search.equations.noise**2)))
+    scale = rms(search.equations.noise)
     return scale * _size(search.equations.errors(values, poses))
 
 
 def _size(errors: FloatArray) -> float:
     good = errors[np.isfinite(errors).all(axis=1)] if errors.size else errors
-    return float(np.sqrt(np.mean(good**2))) if good.size else float('nan')
+    return rms(good) if good.size else float('nan')

@@ -23,6 +23,7 @@ from masticator_dynamics.identification.measured_motion import MeasuredMotion
 from masticator_dynamics.identification.unknowns import Unknowns
 from masticator_dynamics.identification.weighted_equations import Equations
 from masticator_dynamics.mechanism import Mechanism
+from masticator_dynamics.motion.motion_rows import rows_at
 
 _BLOCKS = 6
 _AT_ONCE = 1e-3  # of the usual velocity, over which friction turns round that does so at once
@@ -137,9 +138,7 @@ class FrictionSearch:
         bodies = np.array([' ' in cause for cause in unknowns.causes])
         needed = equations.effort - equations.errors(0.0)
         loads = np.abs(needed + self._matrix[..., bodies] @ x[bodies])
-        self._load = np.column_stack(
-            [np.interp(measured.time, equations.time, load) for load in loads.T]
-        )
+        self._load = rows_at(measured.time, equations.time, loads)
         physics = [description.joints[name] for name in self._names]
         self._over = np.array([of.transition_velocity for of in physics])
         laws = [(description.actuators.get(n) or Actuator()).friction for n in self._names]

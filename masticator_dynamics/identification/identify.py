@@ -33,10 +33,11 @@ from masticator_dynamics.identification.measured_motion import (
     MeasuredMotion,
     measured_motion,
 )
+from masticator_dynamics.identification.misread_joints import misread_joint
 from masticator_dynamics.identification.mistakes import MistakeSearch, gain_of
 from masticator_dynamics.identification.robot_log import RobotLog, checked
-from masticator_dynamics.identification.turned_joints import turned_joint
 from masticator_dynamics.identification.unknowns import (
+    LAG,
     OFFSET,
     Beliefs,
     Unknowns,
@@ -66,6 +67,10 @@ UNEXPLAINED = 0.2  # part of the efforts, beyond which something is wrong
 # What stays unexplained without a gain: where little is explained, much looks like one.
 _CLEARLY = 0.5
 _NOTHING = 1e-6  # of what a parameter may err by: zero but for the solver
+# Periods of the cutoff: less of a lag is known by what it does in proportion.
+_LATE = 0.01
+_SURE = 2.0  # standard deviations
+_SHIFTS = 5  # of efforts, until no lag is left
 
 
 def pseudo_inertia(moments: FloatArray) -> FloatArray:
@@ -234,7 +239,7 @@ class Identified:
         return {
             name: float(x)
             for name, x, new in zip(self.unknowns.names, values, changed, strict=True)
-            if new and not name.endswith(f'.{OFFSET}')
+            if new and name != LAG and not name.endswith(f'.{OFFSET}')
         }
 
     @property
@@ -245,7 +250,7 @@ class Identified:
         return {
             name: float(new)
             for name, old, new in pairs
-            if old > 0.0 and not name.endswith(f'.{OFFSET}')
+            if old > 0.0 and name != LAG and not name.endswith(f'.{OFFSET}')
         }
 
     @property
@@ -339,11 +344,13 @@ def identify(
         measured, judged = (dataclasses.replace(part, wrench=None) for part in (measured, judged))
     begun = _begun(mechanism, mechanism, measured, beliefs, progress)
     mistakes = [*MistakeSearch(mechanism, measured, begun.training, begun.unknowns).found()]
-    grave, slight = (
-        tuple(mistake.told for mistake in mistakes if mistake.matters is matters)
-        for matters in (True, False)
-    )
-    gain = gain_of(mistakes)
+    grave = tuple(mistake.told for mistake in mistakes)
+    gain, remarks = gain_of(mistakes), tuple[str, ...]()
+    if not grave:
+        lag, begun = _without_lag(mechanism, measured, begun, beliefs, progress)
+        if lag:
+            measured, judged = (part.sooner(lag) for part in (measured, judged))
+            remarks = (_lag_sentence(lag),)
     result: Identified | None = None
     try:
         result = _identified(
@@ -362,9 +369,9 @@ def identify(
             motion = dataclasses.replace(motion_of(part), wrench=measured.wrench)
             return equations(mechanism, motion, as_begun.unknowns, as_begun.usual)
 
-        turned = turned_joint(mechanism.actuated, log, begun.training, equations_of)
-        if turned:
-            return dataclasses.replace(result, mistakes=(turned,), remarks=slight)
+        misread = misread_joint(mechanism.actuated, log, begun.training, equations_of)
+        if misread:
+            return dataclasses.replace(result, mistakes=(misread,))
     if gain is not None:
         parts = [
             dataclasses.replace(part, effort=part.effort * gain) for part in (measured, judged)
@@ -378,7 +385,39 @@ def identify(
         grave = tuple(f'{told}; the numbers are for efforts {which}' for told in grave)
     if result is None:
         raise refused
-    return dataclasses.replace(result, mistakes=grave, remarks=slight)
+    return dataclasses.replace(result, mistakes=grave, remarks=remarks)
+
+
+def _without_lag(
+    mechanism: Mechanism,
+    measured: MeasuredMotion,
+    begun: _Begun,
+    beliefs: Beliefs,
+    progress: Progress,
+) -> tuple[float, _Begun]:
+    """By how much efforts lag positions, s, and what begins without that; zero for next to nothing.
+
+    It is learnt again and again with efforts that come sooner, as long as a lag is sure: belief and
+    noise of efforts, which stands on both sides, make each step too short, but do not ask for one.
+    """
+    lag, least = 0.0, _LATE / measured.smooth.cutoff
+    for _ in range(_SHIFTS):
+        learnt = learn(begun.training, begun.unknowns)
+        row = begun.unknowns.scaled(learnt.sizes).spread[[begun.unknowns.names.index(LAG)]]
+        step, unsure = float((row @ learnt.x)[0]), float(learnt.unsure(row)[0])
+        if abs(step) < max(least, _SURE * unsure):
+            break
+        lag += step
+        begun = _begun(mechanism, mechanism, measured.sooner(lag), beliefs, progress)
+    return lag, begun
+
+
+def _lag_sentence(lag: float) -> str:
+    way = 'lag' if lag > 0.0 else 'run ahead of'
+    return (
+        f'all motors: efforts {way} positions by {1e3 * abs(lag):.2g} ms; the numbers are for '
+        'efforts without this'
+    )
 
 
 def _explains_more(scaled: Identified, result: Identified) -> bool:

@@ -21,6 +21,7 @@ from masticator_dynamics.errors import InputError, MasticatorError
 from masticator_dynamics.identification.robot_log import RobotLog
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion.low_pass import SAMPLES, Filter
+from masticator_dynamics.motion.motion_rows import rows_at
 
 _SEEDS = 0.1  # s between poses that are searched from home
 _STEPS = 3  # of Gauss-Newton from there
@@ -62,6 +63,18 @@ class MeasuredMotion:
         reach = int(np.ceil(_SPREAD / self.smooth.cutoff * self.smooth.rate))
         spoilt = np.convolve(~self.measured, np.ones(2 * reach + 1), mode='same') > 0.5
         return rows[~spoilt[rows]]
+
+    def sooner(self, lag: float) -> MeasuredMotion:
+        """The same with efforts that were recorded late by so much, s; at its end the last stay."""
+        from scipy.interpolate import CubicSpline
+
+        when = np.clip(self.time + lag, self.time[0], self.time[-1])
+        return dataclasses.replace(self, effort=CubicSpline(self.time, self.effort)(when))
+
+    @property
+    def effort_rate(self) -> FloatArray:
+        """How fast efforts change (N, n_u), N m/s or N/s."""
+        return np.asarray(np.gradient(self.effort, 1.0 / self.smooth.rate, axis=0))
 
     @property
     def senses_noise_alone(self) -> bool:
@@ -141,7 +154,7 @@ def _independent(mechanism: Mechanism, log: RobotLog) -> tuple[FloatArray, Float
     rows = np.unique([*range(0, len(log.time), every), len(log.time) - 1])
     try:
         seeds = mechanism.forward_kinematics_batch(log.position[rows], np.inf).y
-        y = np.column_stack([np.interp(log.time, log.time[rows], column) for column in seeds.T])
+        y = rows_at(log.time, log.time[rows], seeds)
         scale = np.abs(_rates(mechanism, mechanism.home)).max(axis=-1)
         scale[scale == 0.0] = 1.0
         for _ in range(_STEPS):

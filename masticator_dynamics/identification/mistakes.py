@@ -7,7 +7,7 @@ by what is left of the efforts after a fit of bodies near the file's, of frictio
 rotors and offsets: a mistake is told when the recording without it is much likelier, whatever
 friction the file has. Likelihoods are relative to each motor's own efforts, so that a wrist counts
 as much as a shoulder. Long recordings make small things certain: efforts of every drive lag a
-little. A lag without which hardly less would be left is a remark, and no mistake.
+little. A lag without which hardly less would be left is no mistake: it is learnt like all else.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from masticator_dynamics.engine.evaluation.effort_regressor import powers
 from masticator_dynamics.engine.evaluation.with_parameters import in_bounds
 from masticator_dynamics.engine.parameters import BRAKES, INERTIAL
 from masticator_dynamics.identification.measured_motion import MeasuredMotion
-from masticator_dynamics.identification.unknowns import Unknowns
+from masticator_dynamics.identification.unknowns import LAG, Unknowns
 from masticator_dynamics.identification.weighted_equations import Equations
 from masticator_dynamics.mechanism import Mechanism
 
@@ -65,13 +65,12 @@ class _Judged(NamedTuple):
 
 
 class Mistake(NamedTuple):
-    """A sentence that begins with the motors it is about, and whether it matters.
+    """A sentence that begins with the motors it is about.
 
     gain (n_u,): efforts are to be multiplied by it, if that is all that is wrong.
     """
 
     told: str
-    matters: bool
     gain: FloatArray | None
 
 
@@ -83,7 +82,7 @@ def _gain_sentence(name: str, factor: float, most: str) -> str:
 
 def gain_of(mistakes: Sequence[Mistake]) -> FloatArray | None:
     """What efforts (n_u,) are to be multiplied by, if gains are all that is wrong with them."""
-    gains = [mistake.gain for mistake in mistakes if mistake.matters]
+    gains = [mistake.gain for mistake in mistakes]
     factors = [gain for gain in gains if gain is not None]
     if not factors or len(factors) < len(gains):
         return None
@@ -104,6 +103,7 @@ class MistakeSearch:
         self._rates = powers(mechanism, measured.motion)
         self._by_pair = self._of_pairs()
         self._columns = equations.back @ equations.matrix  # (M, n_u, n_x)
+        self._columns[..., unknowns.causes.index(LAG)] = 0.0  # lags are looked for by shifting
         self._needed = np.einsum('muaa->mu', self._by_pair) - equations.errors(0.0)
         names = np.array(unknowns.names)
         single = (unknowns.spread != 0.0).sum(axis=0) == 1
@@ -190,9 +190,8 @@ class MistakeSearch:
             after, likeliest = min(others, key=lambda pair: pair[0].unlikely)
             if after.unlikely > before.unlikely - _SURE:
                 break
-            late = likeliest.lag != present.lag
-            matters = not late or after.left < _LESS * before.left
-            mistakes.append(Mistake(likeliest.told, matters, likeliest.gain))
+            if likeliest.lag == present.lag or after.left < _LESS * before.left:
+                mistakes.append(Mistake(likeliest.told, likeliest.gain))
             present, before = likeliest, after
         gains = [mistake for mistake in mistakes if mistake.gain is not None]
         if len(gains) > 1:
@@ -216,9 +215,9 @@ class MistakeSearch:
         if not (before != 1.0).all(axis=1).any():  # perhaps one that was not looked for any more
             apart = np.log10(self._needed_of_shown() / before.prod(axis=0)).mean()
             starts = *np.log10(np.concatenate([_GAINS, 1.0 / _GAINS])), np.clip(apart, -_FAR, _FAR)
-            finer = min((start + finer for start in starts), key=unlikely)
-            if unlikely(finer) > unlikely(0.0 * finer) - _SURE:
-                return
+            all_alike = min((start + finer for start in starts), key=unlikely)
+            if unlikely(all_alike) < unlikely(finer) - _SURE:
+                finer = all_alike
         sure = unlikely(finer) + _SURE
         telling = [k for k in range(len(names)) if unlikely(finer + _BEYOND * each[k]) > sure]
         for _ in range(_ROUNDS):
@@ -234,7 +233,7 @@ class MistakeSearch:
             if k in telling or (alone[:, k] != 1.0).any():
                 most = '' if k in telling else 'at most '
                 sentence = _gain_sentence(names[k], float(total[k]), most)
-                yield Mistake(sentence, True, np.where(each[k] > 0.0, total, 1.0))
+                yield Mistake(sentence, np.where(each[k] > 0.0, total, 1.0))
 
     def _others(self, present: _Reading) -> Iterator[_Reading]:
         """Readings with one mistake more."""

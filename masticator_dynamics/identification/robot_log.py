@@ -17,9 +17,11 @@ import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError, MasticatorError
+from masticator_dynamics.files.bag import Progress
 from masticator_dynamics.files.recorded_joints import read_joints, times_in_doubt
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion.motion_file import WRENCH, actuated_positions
+from masticator_dynamics.motion.motion_rows import rows_at
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,6 +60,7 @@ def read_log(
     mechanism: Mechanism,
     topic: str | None = None,
     names: Mapping[str, str] | None = None,
+    progress: Progress = lambda done, size: None,
 ) -> RobotLog:
     """Read a recording, as it is.
 
@@ -73,6 +76,8 @@ def read_log(
         Of the joints; default: the one that has positions and efforts of all motors.
     names : mapping, optional
         How the recording calls joints, by their names in the mechanism.
+    progress : callable
+        Called now and then with what was read of a bag and what there is, in any unit.
 
     Raises
     ------
@@ -80,7 +85,7 @@ def read_log(
         When it cannot be read, or something is missing.
     """
     motors = mechanism.actuated
-    table = read_joints(source, [motors], ('position', 'effort'), topic, names)
+    table = read_joints(source, [motors], ('position', 'effort'), topic, names, progress)
     position = actuated_positions(table, mechanism)
     effort = table.numbers([f'effort_{joint}' for joint in motors])
     time = table.times()
@@ -209,7 +214,7 @@ def _moved(
 
     moved = np.asarray(CubicSpline(before, rows)(time))
     if measured is not None:  # curves would swing out there, to where no pose is
-        straight = np.column_stack([np.interp(time, before, column) for column in rows.T])
+        straight = rows_at(time, before, rows)
         moved[~measured] = straight[~measured]
     return moved
 

@@ -21,6 +21,7 @@ from masticator_dynamics.errors import ActuationError
 from masticator_dynamics.mechanism import Mechanism
 
 OFFSET = 'effort_offset'  # of what a motor's effort shows, N m or N
+LAG = 'efforts.lag'  # s, by which all efforts were recorded late
 SENSOR = ('fx', 'fy', 'fz', 'tx', 'ty', 'tz')
 _THIN = 1e-3  # part of a body's largest extent
 _LEAST_FRICTION = 0.03  # of the motor's usual effort, where the file has friction
@@ -30,6 +31,7 @@ _LEAST_ROTOR, _NEW_ROTOR = 0.02, 0.5  # of what the motor moves, likewise
 # Of usual efforts per usual acceleration: a rotor behind a gear may be a thousand wrists.
 _GEARED_ROTOR = 0.1
 _OFFSET = 0.05  # of the motor's usual effort: what it shows when it gives none
+_LAG = 0.005  # s
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,7 +91,7 @@ def unknowns_of(mechanism: Mechanism, beliefs: Beliefs, usual: Usual) -> Unknown
     rotor and scale of a motor by as much as that motor's data say.
     """
     parameters = mechanism.parameters(friction=True)
-    parameters |= {f'{joint}.{OFFSET}': 0.0 for joint in mechanism.actuated}
+    parameters |= {f'{joint}.{OFFSET}': 0.0 for joint in mechanism.actuated} | {LAG: 0.0}
     if beliefs.effort:
         parameters |= {f'{joint}.effort_scale': 1.0 for joint in mechanism.actuated}
     if usual.wrench is not None and beliefs.sensor:
@@ -182,6 +184,8 @@ def _singles(
             sizes[name] = beliefs.inertia * value
         elif kind == OFFSET:
             sizes[name] = _OFFSET * effort
+        elif name == LAG:
+            sizes[name] = _LAG
         elif kind == 'effort_scale':
             sizes[name] = beliefs.effort
         elif name == 'sensor.scale':

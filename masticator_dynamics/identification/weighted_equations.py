@@ -150,7 +150,8 @@ def _columns(
         generalized[..., own_friction] *= measured.felt[part, k, None, None]
     by_motor = powers(mechanism, motion)
     supplied = (by_motor @ effort[..., None])[..., 0]
-    more = [-by_motor]
+    change = measured.effort_rate[part, :, None]
+    more = [-by_motor, -by_motor @ change]
     if f'{mechanism.actuated[0]}.effort_scale' in unknowns.names:
         more.append(-by_motor * effort[:, None, :])
     if wrench is not None:

@@ -19,7 +19,9 @@ from masticator_dynamics.interchange.robot_model import (
     Frame,
     JointCoupling,
     Loop,
+    Poses,
     RobotModel,
+    number_in,
     numbers_in,
 )
 from masticator_dynamics.interchange.unread import Unread, tag_of
@@ -64,7 +66,7 @@ def mimic_of(
         return None
     place = f'plugin {plugin.get("name")}'
     ratio, offset = (
-        numbers_in(texts.get(key) or default, 1, unread.file, f'{place} {key}')[0]
+        number_in(texts.get(key) or default, unread.file, f'{place} {key}')
         for key, default in (('multiplier', '1'), ('offset', '0'))
     )
     return JointCoupling.mimic(absolute(follower), absolute(leader), ratio, offset)
@@ -89,8 +91,7 @@ def detachable_of(
 
 def read_plugins(
     plugins: Iterable[tuple[ElementTree.Element, str]], model: RobotModel, unread: Unread,
-    names: set[str],
-    weld: Callable[[str, str], tuple[Frame, Frame]], absolute: Callable[[str], str] = str,
+    names: set[str], poses: Poses, absolute: Callable[[str], str] = str,
 ) -> None:  # fmt: skip
     """Add what plugins tie to a model.
 
@@ -104,8 +105,8 @@ def read_plugins(
         Refuses all others that tie two parts.
     names : set of str
         Links, joints and frames.
-    weld : callable
-        Frames of two links that coincide at zero positions.
+    poses : mapping
+        Position (3,) and rotation (3, 3) of links in the world, at zero positions.
     absolute : callable
         From a name as plugins use it to the model's.
 
@@ -127,10 +128,15 @@ def read_plugins(
             near = meant(missing[0], model.links)
             unread.refuse('plugin', name, f'there is no link {missing[0]!r}{near}', PLUGINS)
         elif held is not None:
-            model.loops.append(Loop(f'{held[0]}_{held[1]}_held', WELD, *weld(*held)))
-            model.notes.append(f'plugin {name}: {held[0]} and {held[1]} are welded as they stand')
+            first, second = held
+            ends = Frame.placed(first, poses, *poses[second]), Frame.of(second)
+            model.loops.append(Loop(f'{first}_{second}_held', WELD, *ends))
+            model.notes.append(f'plugin {name}: {first} and {second} are welded as they stand')
         else:
-            unread.refuse_ties(plugin, names, PLUGINS, holder)
+            other = (plugin.findtext('child_model') or '').strip()
+            called = f'; its <child_model> is {other!r}, and this model is called {model.name!r}'
+            read = PLUGINS + called if _is_detachable(plugin) else PLUGINS
+            unread.refuse_ties(plugin, names, read, holder)
             if _is_detachable(plugin):
                 model.notes.append(f'plugin {name}: the model that it holds is left out')
 

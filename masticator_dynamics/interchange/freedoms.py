@@ -20,6 +20,7 @@ from masticator_dynamics.interchange.robot_model import ImportedMotor, Loop, Rob
 
 _RANK = 1e-4  # relative; what CAD rounding leaves of a redundant equation is smaller
 _STILL = 1e-6  # relative; of a motion that a motor or the platform takes part in
+_OWN = 1e-3  # of what a joint does: less of it is no motion of its own
 _FREE = 0.03  # smallest share in the motions of a coordinate near the base
 _NEIGHBOURS = 6
 _LIGHT = 1e-6  # kg; placeholders have at most this mass
@@ -143,7 +144,8 @@ def coordinates(kinematics: LoopKinematics, motions: Array) -> list[str]:
     driven = [kinematics.names.index(name) for name in preferred]
     driven = driven or _near_base(kinematics, motions)
     chosen = _pivots(motions, driven)
-    rest = motions @ scipy.linalg.null_space(motions[chosen], rcond=1e-3) if chosen else motions
+    rows = motions[chosen] / np.linalg.norm(motions[chosen], axis=1, keepdims=True)
+    rest = motions @ scipy.linalg.null_space(rows, rcond=_OWN) if chosen else motions
     others = [j for j in range(len(motions)) if j not in driven]
     chosen = sorted(chosen, key=driven.index) + _pivots(rest, others)
     return [kinematics.names[j] for j in chosen]
@@ -161,15 +163,19 @@ def _near_base(kinematics: LoopKinematics, motions: Array) -> list[int]:
 
 
 def _pivots(motions: Array, joints: range | list[int]) -> list[int]:
-    """Of some joints, those whose rows of the motions are most independent."""
+    """Of some joints, those whose rows of the motions are most independent.
+
+    What a joint does by itself is compared with all that it does: one that slides by a thread's
+    lead while others turn by a radian does little, and may do it by itself.
+    """
     candidates = list(joints)
     rows = motions[candidates]
     if not rows.size or not np.abs(rows).max() > _STILL:
         return []
     _, triangle, order = scipy.linalg.qr(rows.T, mode='economic', pivoting=True)
-    strengths = np.abs(np.diag(triangle))
-    rank = int((strengths > 1e-3 * strengths[0]).sum())
-    return [candidates[j] for j in order[:rank]]
+    order, by_itself = order[: len(triangle)], np.abs(np.diag(triangle))
+    own = by_itself > _OWN * np.linalg.norm(rows[order], axis=1)
+    return [candidates[j] for j in order[own & (by_itself > _STILL * by_itself[0])]]
 
 
 _AT_STOP = 1e-3  # rad or m
@@ -195,7 +201,7 @@ def require_moving(model: RobotModel, key: str, names: Sequence[str]) -> None:
             raise DescriptionError(model.file, key, f'moving joint {name!r} does not exist{near}')
 
 
-_STILL = 1e-3  # rad or m, by which a joint that rests may be seen to move
+_RESTS = 1e-3  # rad or m, by which a joint that rests may be seen to move
 
 
 def hold_unmoved(model: RobotModel, recorded: Mapping[str, tuple[float, float]]) -> None:
@@ -219,7 +225,7 @@ def hold_unmoved(model: RobotModel, recorded: Mapping[str, tuple[float, float]])
             model.file, key, 'in its loops joints move that no recording has: --lock names others'
         )
     moving = [joint.name for joint in model.joints if joint.moves]
-    moved = {name for name, (low, high) in recorded.items() if high - low > _STILL}
+    moved = {name for name, (low, high) in recorded.items() if high - low > _RESTS}
     following = {coupling.joint for coupling in model.couplings}
     if not moved.intersection(moving):
         raise DescriptionError(

@@ -21,7 +21,7 @@ import numpy as np
 from masticator_dynamics.description import MechanismDescription, description_from_text
 from masticator_dynamics.description.closures import COUPLING, HINGE, POINT, WELD, ClosureKind
 from masticator_dynamics.description.urdf import Array, Joint
-from masticator_dynamics.engine.tree import rotation_to
+from masticator_dynamics.engine.tree import rotation_to, spanning_tree
 from masticator_dynamics.errors import DescriptionError, DescriptionWarning, MasticatorError
 from masticator_dynamics.interchange.file_formats import read
 from masticator_dynamics.interchange.free_bodies import hang_free_bodies, put_home_at_zero
@@ -42,6 +42,7 @@ from masticator_dynamics.interchange.robot_model import Frame, JointCoupling, Lo
 from masticator_dynamics.interchange.write import urdf_text, with_loop_frames, yaml_text
 
 _CONCURRENT = 1e-6  # m between the axes of a ball joint
+_PARALLEL = (1e-5, 0.02)  # rad between axes that are probably meant to be parallel
 _LIGHT = 1e-8  # kg; placeholders have at most this mass
 
 
@@ -238,6 +239,24 @@ def import_description(path: pathlib.Path, ignore: Collection[str] = ()) -> Mech
     return description_from_text(path.with_name(f'{name}.yaml'), made.yaml, made.urdf)
 
 
+def leaning_axes(description: MechanismDescription) -> str:
+    """Joints whose axes are nearly parallel at home, for a message; empty if there are none."""
+    tree = spanning_tree(description.tree)
+    poses = tree.poses(tree.start(description.home))
+    turning = [i for i, joint in enumerate(tree.joints) if joint.turns]
+    axes = np.array([poses.axis(i) for i in turning]).reshape(-1, 3)
+    sines = np.linalg.norm(np.cross(axes[:, None], axes[None]), axis=-1)
+    near = np.argwhere(np.triu((sines > _PARALLEL[0]) & (sines < _PARALLEL[1])))
+    if not near.size:
+        return ''
+    first, second = near[0]
+    names = [tree.joints[turning[i]].name for i in (first, second)]
+    return (
+        f'; axes of {" and ".join(names)} are {sines[first, second]:.2g} rad off being parallel, '
+        'as those of planar loops must be'
+    )
+
+
 def _closed(model: RobotModel) -> dict[str, float]:
     """Positions of all joints in a closed pose."""
     kinematics = LoopKinematics(model)
@@ -250,7 +269,25 @@ def _closed(model: RobotModel) -> dict[str, float]:
         )
         reason = f'no pose was found that closes all; open stay {still}{_contradiction(model)}'
         raise DescriptionError(model.file, 'loops', reason)
+    _tell_open_loops(kinematics, q)
     return dict(zip(kinematics.names, q.tolist(), strict=True))
+
+
+def _tell_open_loops(kinematics: LoopKinematics, q: Array) -> None:
+    """Note loops that are open where the search for a pose started: a length may be mistyped."""
+    start = kinematics.guess()
+    gaps = {loop.name: kinematics.gap(start, loop) for loop in kinematics.model.loops}
+    still = [loop for loop in kinematics.model.loops if gaps[loop.name] > ROUNDING]
+    if still:
+        widest = max(still, key=lambda loop: gaps[loop.name])
+        others = f' and {len(still) - 1} more' if still[1:] else ''
+        moved = int(np.abs(q - start).argmax())
+        joint = kinematics.tree.joints[moved]
+        kinematics.model.notes.append(
+            f'as drawn, loops are open by up to {kinematics.gap_text(start, widest)} '
+            f'({widest.name}{others}): home closes them; joint {joint.name} moves most, by '
+            f'{q[moved] - start[moved]:.3g} {joint.unit}'
+        )
 
 
 def _straight(model: RobotModel) -> tuple[list[JointCoupling], list[str], Array]:

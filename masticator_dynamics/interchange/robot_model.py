@@ -95,6 +95,8 @@ class JointCoupling:
         return self.tied(self.name, others, {}, (self.offset - position, 0.0))
 
 
+# Position (3,) in m and rotation (3, 3) of links by name.
+Poses = Mapping[str, tuple[Array, Array]]
 NO_MASS = Inertia(0.0, np.zeros(3), np.zeros((3, 3)))
 
 
@@ -110,6 +112,12 @@ class Frame:
     def of(cls, link: str) -> Frame:
         """The link's own frame."""
         return cls(link, np.zeros(3), np.eye(3))
+
+    @classmethod
+    def placed(cls, link: str, poses: Poses, position: Array, rotation: Array) -> Frame:
+        """A frame of a link that stands somewhere in the world, as ``poses`` of links do."""
+        origin, axes = poses[link]
+        return cls(link, axes.T @ (position - origin), axes.T @ rotation)
 
     def after(self, position: Array, rotation: Array) -> tuple[Array, Array]:
         """Placement in the link of something placed in this frame."""
@@ -358,6 +366,11 @@ def numbers_in(text: str, count: int, file: pathlib.Path, place: str) -> list[fl
         wanted = 'a finite number' if count == 1 else f'{count} finite numbers'
         raise DescriptionError(file, place, f'{" ".join(words)!r} is not {wanted}')
     return numbers
+
+
+def number_in(text: str, file: pathlib.Path, place: str) -> float:
+    """The only number of a text; raises as ``numbers_in`` does."""
+    return numbers_in(text, 1, file, place)[0]
 
 
 def is_true(text: str | None, file: pathlib.Path, place: str) -> bool:

@@ -37,6 +37,7 @@ from masticator_dynamics.interchange.robot_model import (
     RobotModel,
     Spring,
     is_true,
+    number_in,
     numbers_in,
     turning_joints,
 )
@@ -114,14 +115,14 @@ def refuse_unread(
 
 
 def read_sdf(
-    file: pathlib.Path, unread: Unread | None = None, wanted: Iterable[str] = (),
+    file: pathlib.Path, unread: Unread, wanted: Iterable[str] = (),
     arguments: Mapping[str, str] | None = None,
 ) -> RobotModel:  # fmt: skip
     """Model of an SDF file, or the first one of its world that is not static.
 
     Parameters
     ----------
-    unread : Unread, optional
+    unread : Unread
         Refuses what ties parts of the robot and is not read; leaves some out on purpose.
     wanted : iterable of str
         Joints at which loops are not to be cut if they can be cut elsewhere.
@@ -133,7 +134,7 @@ def read_sdf(
     DescriptionError
         For another version or format, or inconsistent elements.
     """
-    unread, root = unread or Unread(file), read_root(file, arguments)
+    root = read_root(file, arguments)
     world = root.find('world')
     missing = DescriptionError(file, '', 'SDF: it has no <model>')
     around = [
@@ -222,7 +223,7 @@ class _SdfReader:
 
     def _number(self, element: ElementTree.Element, path: str, default: float, place: str) -> float:
         text = element.findtext(path)
-        return default if text is None else numbers_in(text, 1, self.file, f'{place} {path}')[0]
+        return default if text is None else number_in(text, self.file, f'{place} {path}')
 
     def _limit(self, axis: ElementTree.Element, path: str, unlimited: float, place: str) -> float:
         """A limit of an axis, which may be infinite, as newer versions write it."""
@@ -336,8 +337,9 @@ class _SdfReader:
         self.model.gravity = (x, y, z)
         order = list(TYPES)
 
-        def cut_last(edge: Edge) -> tuple[bool, int, bool]:
-            return edge.name not in wanted, order.index(edge.type), not edge.acts()
+        def cut_last(edge: Edge) -> tuple[bool, bool, int, bool]:
+            closes = edge.kind is not None  # what cannot close a loop is in the tree
+            return closes, edge.name not in wanted, order.index(edge.type), not edge.acts()
 
         tree = spanning(sorted(edges, key=cut_last))
         placed, waiting = {self.model.root}, list(tree)
@@ -365,14 +367,11 @@ class _SdfReader:
 
     def _floating(self, link: str) -> None:
         """Hang a link in the tree that no joints connect to the base: loops may tie it."""
-        at = self._in_root(link)
+        at = Frame.placed(self.model.root, self.poses, *self.poses[link])
         name = self.model.free_joint_name(f'{link}_free')
-        self.model.joints.append(Joint(name, 'floating', self.model.root, link, *at, np.zeros(3)))
+        joint = Joint(name, 'floating', at.link, link, at.position, at.rotation, np.zeros(3))
+        self.model.joints.append(joint)
         self.model.floating[name] = link
-
-    def _in_root(self, link: str) -> tuple[Array, Array]:
-        (p_a, r_a), (p_b, r_b) = self.poses[self.model.root], self.poses[link]
-        return r_a.T @ (p_b - p_a), r_a.T @ r_b
 
     def _refuse_untied(self) -> None:
         """Refuse links that neither joints nor loops connect to the rest."""
@@ -452,7 +451,10 @@ class _SdfReader:
     def _ties(self, names: set[str], unread: Unread) -> None:
         """Loops and couplings that plugins, frames and elements of Drake add."""
         for stem, *pair in closing_pairs(self.frames.parts, unread):
-            ends = (self._frame(self.frames.link_of(n, stem), self.frames.pose(n)) for n in pair)
+            ends = (
+                Frame.placed(self.frames.link_of(name, stem), self.poses, *self.frames.pose(name))
+                for name in pair
+            )
             self.model.loops.append(Loop(stem, POINT, *ends))
         for name, part in self.frames.of('model'):
             absolute = self.frames.scopes[name].absolute
@@ -462,18 +464,10 @@ class _SdfReader:
                     ends = (self._in_link(frame, loop.name) for frame in (loop.first, loop.second))
                     self.model.loops.append(Loop(loop.name, loop.kind, *ends))
             plugins = [(plugin, '') for plugin in part.element.findall('plugin')]
-            read_plugins(plugins, self.model, unread, names, self._welded, absolute)
+            read_plugins(plugins, self.model, unread, names, self.poses, absolute)
 
     def _in_link(self, frame: Frame, name: str) -> Frame:
         """A frame of a link, where one of a link or of another frame was told."""
         position, rotation = self.frames.pose(frame.link)
-        at = (position + rotation @ frame.position, rotation)
-        return self._frame(self.frames.link_of(frame.link, name), at)
-
-    def _frame(self, link: str, pose: tuple[Array, Array]) -> Frame:
-        """A frame of a link with a pose in the world."""
-        (at, turned), (position, rotation) = self.poses[link], pose
-        return Frame(link, turned.T @ (position - at), turned.T @ rotation)
-
-    def _welded(self, first: str, second: str) -> tuple[Frame, Frame]:
-        return self._frame(first, self.poses[second]), Frame.of(second)
+        at = position + rotation @ frame.position
+        return Frame.placed(self.frames.link_of(frame.link, name), self.poses, at, rotation)

@@ -18,7 +18,7 @@ from scipy.spatial.transform import Rotation
 
 from masticator_dynamics.description.urdf import Array
 from masticator_dynamics.description.xacro_file import expand_xacro
-from masticator_dynamics.errors import DescriptionError
+from masticator_dynamics.errors import DescriptionError, meant
 from masticator_dynamics.files.text_file import LARGEST_DESCRIPTION, read_bytes, root_element
 from masticator_dynamics.interchange.robot_model import is_true, numbers_in
 from masticator_dynamics.interchange.unread import Unread, tag_of
@@ -218,7 +218,11 @@ class SdfFrames:
         if not relative:
             default = {'joint': (element.findtext('child') or '').strip()}.get(element.tag)
             relative = default or element.get('attached_to') or '__model__'
-        at, turned = self.pose(scope.absolute(relative), within, seen)
+        other = scope.absolute(relative)
+        if other not in self.parts and other != within:
+            reason = f'there is no link, joint or frame {relative!r}{meant(other, self.parts)}'
+            raise DescriptionError(self.file, place, reason)
+        at, turned = self.pose(other, within, seen)
         return at + turned @ position, turned @ rotation
 
     def link_of(self, name: str, place: str) -> str:

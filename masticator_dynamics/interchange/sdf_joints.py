@@ -22,9 +22,10 @@ from masticator_dynamics.interchange.robot_model import (
     Frame,
     JointCoupling,
     Loop,
+    Poses,
     axis_in,
     is_true,
-    numbers_in,
+    number_in,
 )
 from masticator_dynamics.interchange.sdf_frames import Scope, SdfFrames, SdfPart
 from masticator_dynamics.interchange.unread import Unread, tag_of
@@ -34,7 +35,6 @@ TYPES = {name: kind.closes_as for name, kind in KINDS.items()}
 TYPES |= {UNIVERSAL.name: UNIVERSAL, 'ball': POINT}
 _PARTS = ('parent', 'child', 'pose', 'axis', 'axis2', 'drake:mimic')
 _READ = f'Read are joints of the types {", ".join(TYPES)} with <parent>, <child>, <pose>, <axis>'
-_MIMICS = 'Read are mimics of one hinge or slide by another, neither of which closes a loop'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Edge:
         """The closure that it is where it closes a loop."""
         return TYPES[self.type]
 
-    def loop(self, poses: dict[str, tuple[Array, Array]], file: pathlib.Path) -> Loop:
+    def loop(self, poses: Poses, file: pathlib.Path) -> Loop:
         """The joint as one that closes a loop; for poses of links in the world.
 
         Raises
@@ -65,11 +65,10 @@ class Edge:
         """
         frames = []
         for index, link in enumerate((self.parent, self.child)):
-            position, rotation = poses[link]
             axes = self.rotation
             if len(self.axes):
                 axes = rotation_to(self.axes[min(index, len(self.axes) - 1)])
-            frames.append(Frame(link, rotation.T @ (self.position - position), rotation.T @ axes))
+            frames.append(Frame.placed(link, poses, self.position, axes))
         if self.kind is None:
             reason = f'its type is {self.type!r}, and it closes a loop'
             raise DescriptionError(file, f'joint {self.name}', reason)
@@ -166,11 +165,11 @@ class SdfJoints:
                     yield JointCoupling.mimic(edge.name, other, ratio, offset - ratio * reference)
                 else:
                     reason = f'joint {edge.name} is to follow {other}'
-                    self.unread.refuse('mimic', edge.name, reason, _MIMICS)
+                    self.unread.refuse_mimic(edge.name, reason)
 
     def _number(self, mimic: ElementTree.Element, key: str, joint: str) -> float:
         text = mimic.findtext(key) or mimic.get(key) or _DEFAULTS[key]
-        return numbers_in(text, 1, self.file, f'joint {joint} mimic {key}')[0]
+        return number_in(text, self.file, f'joint {joint} mimic {key}')
 
 
 _DEFAULTS = {'multiplier': '1', 'offset': '0', 'reference': '0'}

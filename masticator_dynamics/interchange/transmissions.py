@@ -13,7 +13,7 @@ from masticator_dynamics.interchange.robot_model import (
     ImportedMotor,
     JointCoupling,
     RobotModel,
-    numbers_in,
+    number_in,
 )
 from masticator_dynamics.interchange.unread import Unread, names_in, tag_of
 
@@ -118,9 +118,7 @@ def _mimic(joint: ElementTree.Element, name: str, model: RobotModel, unread: Unr
     if not leader:  # then <mimic> holds, whatever its interfaces
         return any(c.name == f'{name}_mimic' for c in model.couplings)
     ratio, offset = (
-        numbers_in(
-            parameters.get(key) or default, 1, unread.file, f'ros2_control joint {name} {key}'
-        )[0]
+        number_in(parameters.get(key) or default, unread.file, f'ros2_control joint {name} {key}')
         for key, default in (('multiplier', '1'), ('offset', '0'))
     )
     if not model.has_moving(name) or not model.has_moving(leader):
@@ -170,7 +168,7 @@ def _reduction(element: ElementTree.Element, name: str, unread: Unread) -> float
     """Motion of the motor per motion of the joint; tools say it at the joint or the actuator."""
     place = f'transmission {name}'
     ratios = {
-        numbers_in(text, 1, unread.file, f'{place} reduction')[0]
+        number_in(text, unread.file, f'{place} reduction')
         for part in element.iter()
         for text in (
             part.get('mechanicalReduction'),
@@ -190,7 +188,7 @@ def rotor_inertia(element: ElementTree.Element, place: str, file: pathlib.Path) 
     """Inertia of the rotor as the joint feels it, kg m^2 or kg: Drake's tags in an element."""
     texts = {tag_of(part): part.get('value') or part.text or '' for part in element.iter()}
     inertia, gear = (
-        numbers_in(texts.get(f'drake:{key}', default), 1, file, f'{place} {key}')[0]
+        number_in(texts.get(f'drake:{key}', default), file, f'{place} {key}')
         for key, default in (('rotor_inertia', '0'), ('gear_ratio', '1'))
     )
     return inertia * gear**2

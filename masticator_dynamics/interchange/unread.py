@@ -62,7 +62,7 @@ class Unread:
     def __init__(self, file: pathlib.Path, ignore: Collection[str] = ()):
         self.file, self.ignore = file, ignore
         self.left_out: list[str] = []
-        self._found: set[str] = set()
+        self._applied: set[str] = set()
 
     def refuse(self, kind: str, name: str, reason: str, read: str) -> None:
         """Refuse an element, unless it is to be left out.
@@ -88,8 +88,13 @@ class Unread:
                 self.file, label, f'{reason}: not understood. {read}. '
                 f'--ignore {_quoted(name or kind)} leaves it out',
             )  # fmt: skip
-        self._found |= ignored
+        self._applied |= ignored
         self.left_out.append(label)
+
+    def refuse_mimic(self, name: str, reason: str) -> None:
+        """Refuse that a joint follows another, unless that is to be left out."""
+        read = 'Read are mimics of one hinge or slide by another, neither of which closes a loop'
+        self.refuse('mimic', name, reason, read)
 
     def refuse_ties(
         self, element: ElementTree.Element, names: Collection[str], read: str, holder: str = ''
@@ -134,7 +139,7 @@ class Unread:
             If something that was to be left out was not found.
         """
         for name in self.ignore:
-            if name not in self._found:
+            if name not in self._applied:
                 reason = f'{name!r} is no element that would be refused'
                 raise DescriptionError(self.file, 'ignore', reason)
         model.untied += self.left_out

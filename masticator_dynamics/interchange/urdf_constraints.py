@@ -34,6 +34,7 @@ from masticator_dynamics.interchange.robot_model import (
     Loop,
     RobotModel,
     axis_in,
+    number_in,
     numbers_in,
 )
 from masticator_dynamics.interchange.unread import Unread
@@ -45,7 +46,6 @@ LOOPS, COUPLINGS = ('constraint', 'loop_joint', 'loop'), 'coupling'
 _TYPES = {word: kind for kind in KINDS.values() for word in kind.urdf}
 _LEFT_OUT = ('limit', 'dynamics', 'safety_controller', 'calibration')
 _OPPOSITE = 1e-6  # of a cosine; axes that a planar loop cannot turn over
-_MIMICS = 'Read are mimics of one hinge or slide by another, neither of which closes a loop'
 _COUPLINGS = 'Read are couplings of the type rolling, with a <ratio value="...">'
 
 
@@ -114,7 +114,7 @@ class _TwoEnded:
         for part in self.element:
             if part.tag == 'mimic':
                 reason = f'joint {self.element.get("name")} closes a loop'
-                self.unread.refuse('mimic', part.get('joint') or '', reason, _MIMICS)
+                self.unread.refuse_mimic(part.get('joint') or '', reason)
             elif part.tag not in (*read, *_LEFT_OUT):
                 self._refuse_place(part, read)
                 if near := meant(str(part.tag), (*read, *_LEFT_OUT)):
@@ -222,7 +222,7 @@ def read_couplings(root: ElementTree.Element, model: RobotModel, unread: Unread)
         leading, led = _chains(model, links, place)
         value = element.find('ratio')
         text = '' if value is None else value.get('value', '')
-        (ratio,) = numbers_in(text, 1, model.file, f'{place} ratio')
+        ratio = number_in(text, model.file, f'{place} ratio')
         if not ratio:
             raise DescriptionError(model.file, place, 'its ratio is 0')
         coupling = JointCoupling.tied(

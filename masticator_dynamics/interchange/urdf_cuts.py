@@ -29,7 +29,6 @@ from masticator_dynamics.interchange.sdf_joints import spanning
 from masticator_dynamics.interchange.unread import Unread
 
 _CLOSURES = {name: kind.closes_as for name, kind in KINDS.items() if kind.closes_as}
-_MIMICS = 'Read are mimics of one hinge or slide by another, neither of which closes a loop'
 
 
 class Cuts(NamedTuple):
@@ -147,7 +146,7 @@ def _cut(root: ElementTree.Element, edge: _Edge, cuts: Cuts, unread: Unread) -> 
     mimic = edge.joint.find('mimic')
     if mimic is not None:
         reason = f'joint {edge.name}, which closes a loop, is to follow {mimic.get("joint")}'
-        unread.refuse('mimic', edge.name, reason, _MIMICS)
+        unread.refuse_mimic(edge.name, reason)
     if edge.type not in _CLOSURES:  # what floats closes nothing
         if edge.type != 'floating':
             reason = f'its type is {edge.type!r}, and it closes a loop'

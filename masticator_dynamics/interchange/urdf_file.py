@@ -35,7 +35,7 @@ from masticator_dynamics.interchange.robot_model import (
     RobotModel,
     Spring,
     is_true,
-    numbers_in,
+    number_in,
 )
 from masticator_dynamics.interchange.sdf_frames import SdfFrames
 from masticator_dynamics.interchange.sdf_joints import SdfJoints
@@ -71,14 +71,14 @@ class _Held(NamedTuple):
 
 
 def read_urdf(
-    file: pathlib.Path, unread: Unread | None = None, arguments: Mapping[str, str] | None = None,
+    file: pathlib.Path, unread: Unread, arguments: Mapping[str, str] | None = None,
     transmissions: bool = True, wanted: Collection[str] = (),
 ) -> RobotModel:  # fmt: skip
     """Model of a URDF or xacro file.
 
     Parameters
     ----------
-    unread : Unread, optional
+    unread : Unread
         Refuses what ties parts of the robot and is not read; leaves some out on purpose.
     arguments : mapping, optional
         Values of the xacro file's arguments.
@@ -92,7 +92,6 @@ def read_urdf(
     DescriptionError
         For anything unreadable or probably misspelt.
     """
-    unread = unread or Unread(file)
     text, _ = urdf.expansion(file, dict(arguments or {}))
     root = root_element(text, file, 'URDF')
     _refuse_unread(root, unread)
@@ -154,7 +153,7 @@ def _mimics_of_fixed_joints(root: ElementTree.Element, unread: Unread) -> Iterat
             joint.remove(mimic)
             offset = mimic.get('offset', '0')
             place = f'joint {name} mimic offset'
-            yield _Held(name, rigid[0], numbers_in(offset, 1, unread.file, place)[0])
+            yield _Held(name, rigid[0], number_in(offset, unread.file, place))
 
 
 def _names(root: ElementTree.Element) -> set[str]:
@@ -232,13 +231,8 @@ def _read_gazebo(
         if edge.acts():
             model.warn(f'joint {edge.name} closes a loop: its losses and spring are left out')
     list(joints.couplings(edges, set()))  # refuses all: each closes a loop
-
-    def weld(first: str, second: str) -> tuple[Frame, Frame]:
-        (at, turned), (other, rotation) = poses[first], poses[second]
-        return Frame(first, turned.T @ (other - at), turned.T @ rotation), Frame.of(second)
-
     plugins = [(part, link) for part, link in elements if part.tag == 'plugin']
-    read_plugins(plugins, model, unread, _names(root), weld)
+    read_plugins(plugins, model, unread, _names(root), poses)
 
 
 def _read_reference(gazebo: ElementTree.Element, model: RobotModel) -> None:
@@ -258,7 +252,7 @@ def _read_reference(gazebo: ElementTree.Element, model: RobotModel) -> None:
         model.warn_of_weight(name)
     if stiffness and model.has_moving(name):
         texts = (stiffness, gazebo.findtext('springReference') or '0')
-        values = [numbers_in(t, 1, model.file, f'gazebo {name} spring')[0] for t in texts]
+        values = [number_in(text, model.file, f'gazebo {name} spring') for text in texts]
         if values[0]:
             model.springs[name] = Spring(*values)
 

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
+from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion.path import MotionPath
 
 Side = Literal['left', 'right']
@@ -35,10 +36,48 @@ _POSES = np.array(
     ]
 )
 _OPENING = 0.15
+_WIDEST_ANGLE = 0.28  # rad, of beta
 _WEARING = 0.1  # openings shrink by this fraction from first to last stroke
 # Fractions of the period at which the food is touched, resists most and is released.
 _TOUCH, _CRUSH, _RELEASE = 0.62, 0.77, 0.90
 _DIRECTION = np.array([0.08, 0.12, -1.0]) / np.linalg.norm([0.08, 0.12, -1.0])
+
+
+def opened_pose(mechanism: Mechanism, tooth: str, gap: float) -> FloatArray:
+    """Independent positions (n_y,) of the masticator, opened about `beta` alone from home.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        The masticator.
+    tooth : str
+        A frame.
+    gap : float
+        How far the tooth is below where it is at home, m.
+
+    Raises
+    ------
+    InputError
+        If no opening within 0.28 rad, where ranges of the cranks end, brings it that far.
+    """
+    from scipy.optimize import brentq  # only here: it takes long to import
+
+    hinged = np.zeros(len(mechanism.independent))
+    hinged[mechanism.independent.index('beta')] = 1.0
+    height = mechanism.frame_pose(mechanism.home, tooth).position[2]
+
+    def beyond(angle: float) -> float:
+        motion = mechanism.solve(mechanism.home.y + angle * hinged)
+        return float(height - mechanism.frame_pose(motion, tooth).position[2] - gap)
+
+    if beyond(_WIDEST_ANGLE) < 0.0:
+        widest = beyond(_WIDEST_ANGLE) + gap
+        raise InputError(
+            f'a gap of {1e3 * gap:.3g} mm is beyond the widest mouth, {1e3 * widest:.3g} mm at '
+            f'{tooth}'
+        )
+    angle = brentq(beyond, 0.0, _WIDEST_ANGLE, xtol=1e-14) if gap else 0.0
+    return mechanism.home.y + angle * hinged
 
 
 def chewing_stroke(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.arrays import FloatArray, rms
 from masticator_dynamics.errors import InputError, LimitError, MasticatorError
 from masticator_dynamics.limits.ranges import range_room
 from masticator_dynamics.motion.array_checks import checked_rows, checked_times
@@ -221,8 +221,10 @@ def _judged(
         raise LimitError(f'at t = {time:.6g} s: {violation}, the worst of {len(worst)} samples')
     motion = follower.at(path.sample(times)[0], times)
     distance = follower.distances(motion.q, follower.home_position + recorded)
-    rms, margin = float(np.sqrt(np.mean(distance**2))), follower.margin(motion.q)
-    return IncisorTrack(path, times, float(distance.max()), rms, margin, allowed, deviation)
+    margin = follower.margin(motion.q)
+    return IncisorTrack(
+        path, times, float(distance.max()), rms(distance), margin, allowed, deviation
+    )
 
 
 MARGIN = 1e-6  # m or rad; between two samples the path bulges by less

@@ -21,12 +21,12 @@ import yaml
 from masticator_dynamics.analysis.pictures import png_figure
 from masticator_dynamics.drives.configuration import load_drives
 from masticator_dynamics.drives.scaling import with_rotors
-from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.arrays import FloatArray, rms
 from masticator_dynamics.files.tables import write_table, write_text
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion import chewing_stroke
 from masticator_dynamics.robot.acceptance.checks import Check
-from masticator_dynamics.robot.acceptance.summary import Summary, aligned, verdicts
+from masticator_dynamics.robot.acceptance.summary import Summary
 from masticator_dynamics.robot.demo import CLOSED_LOOP_PACKAGES, check_packages, leave_results
 from masticator_dynamics.robot.laboratory.experiment_run import Experiment
 from masticator_dynamics.robot.laboratory.mouthful import Series
@@ -80,7 +80,7 @@ def _held(series: Series, hold: float) -> Numbers:
     error = series.force[inside] - LEVEL
     return {
         'overshoot': max(over, 0.0),
-        'error': float(np.sqrt(np.mean(error**2))),
+        'error': rms(error),
         'missing hold': 1e3 * (hold - float(series.time[last] - series.time[first])),
     }
 
@@ -170,14 +170,6 @@ class _Bitten:
         return checks
 
 
-class _ForceSummary(Summary):
-    """As text without motors."""
-
-    def as_text(self) -> str:
-        """Main numbers and checks."""
-        return '\n'.join([*aligned(self.rows), '', *verdicts(self.checks)]) + '\n'
-
-
 def run_force_demo(output: pathlib.Path, loop: ClosedLoop | None = None) -> int:
     """Bite at a force with simulated drives, in real time, and judge the result.
 
@@ -203,7 +195,7 @@ def run_force_demo(output: pathlib.Path, loop: ClosedLoop | None = None) -> int:
         bitten = [_bitten(work, k, bite, setting, progress) for k, bite in enumerate(BITES)]
         progress.stage('Checking and plotting')
         checks = tuple(check for result in bitten for check in result.checks())
-        summary = _ForceSummary({'rate_hz': setting.rate}, _rows(bitten), checks)
+        summary = Summary({'rate_hz': setting.rate}, _rows(bitten), checks)
         table, picture, numbers, text, log = (work / name for name in RESULTS)
         write_table(str(table), ['bite', 'simulated_time', 'time', 'gap', 'force'], _table(bitten))
         with open(picture, 'wb') as stream:
@@ -238,7 +230,7 @@ def _bitten(
     text = log.read_text(encoding='utf-8', errors='replace')
     real = Experiment(protocol, folder / 'real', robot=True)
     recorded = next((series for _, series in real.recorded()), None)
-    counts = Counts.told(text)
+    counts = Counts.in_text(text)
     lost = counts.lost(len(model.actuated), 1.0 / loop.rate, DYNAMICS_PERIOD)
     if recorded is None or recorded.fault:
         if lost <= _LOST:

@@ -31,7 +31,6 @@ from masticator_dynamics.ros.dynamics.settings import DynamicsSettings
 from masticator_dynamics.ros.dynamics.trajectory_input import ACTION
 
 _STOOD_STILL = 0.05  # s; the default of added_effort_timeout
-_LOOK = 0.2  # s
 _LATE_PART = 0.001  # fraction of the cycles, above which there is a warning
 
 
@@ -46,7 +45,7 @@ class SupervisedRuntime(DynamicsRuntime):
         self._effort_news = ''  # what happened to efforts in the last second, or nothing
         self._stale: collections.defaultdict[str, set[str]] = collections.defaultdict(set)
         self._keeping_up = KeepingUp(node.get_logger().warning)
-        self._reporter = StatusReporter(node, self.mechanism.name, self._collect, _LOOK)
+        self._reporter = StatusReporter(node, self.mechanism.name, self._collect)
         self._reporter.look_when(self.scheduler.sleep_until_quiet)
 
     def destroy(self) -> None:

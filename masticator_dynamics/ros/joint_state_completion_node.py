@@ -47,10 +47,13 @@ class Completion(JointStateRuntime):
 
     def answer(self, stamp: int, frame: str, reading: JointReading) -> tuple[FloatArray, ...]:
         """Positions and velocities of all joints of the tree."""
-        motion, y_dot = reading.motion, reading.y_dot
         self._target.set_frame(frame)
-        # An unknown velocity is left out: it is not zero.
-        return motion.q, motion.v[:0] if y_dot is None else motion.tangent @ y_dot
+        motion, y_dot = reading.motion, reading.y_dot
+        if y_dot is None:  # left out: it is not zero
+            return motion.q, motion.v[:0]
+        # By code that has just run; for a product with the tangent more would have to be fetched.
+        motion = self._mechanism.solve(motion.y, y_dot)
+        return motion.q, motion.v
 
 
 make_node = functools.partial(

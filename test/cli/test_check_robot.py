@@ -69,10 +69,10 @@ def test_nodes_that_run_twice_are_told():
     made = [rclpy.create_node(name, context=context) for name in ('left', 'twin', 'twin')]
     try:
         (finding,) = module.nodes()
-        assert finding.found == 'twice: /twin' and 'ROS_DOMAIN_ID' in finding.remedy
+        assert finding.status == 'twice: /twin' and 'ROS_DOMAIN_ID' in finding.remedy
         made.pop().destroy_node()
         (finding,) = module.nodes()
-        assert finding.found.endswith('none twice') and not finding.remedy
+        assert finding.status.endswith('none twice') and not finding.remedy
     finally:
         for node in made:
             node.destroy_node()

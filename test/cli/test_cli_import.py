@@ -266,6 +266,25 @@ def test_without_mujoco(run, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyP
     assert answer.status == 2 and "pip install '.[import]' in a checkout" in answer.err
 
 
+def test_axes_that_lean_are_named(run, tmp_path: pathlib.Path) -> None:
+    """A planar loop whose axes are not quite parallel has too many equations."""
+    leaning = CLOSED.replace('<axis xyz="0 0 1"/>', '<axis xyz="0 0.001 1"/>', 1)
+    (tmp_path / 'robot.urdf').write_text(leaning)
+    answer = run('import', tmp_path / 'robot.urdf', '--output', tmp_path / 'mine')
+    assert answer.status == 2
+    assert 'axes of motor_1 and elbow_1 are 0.001 rad off being parallel' in answer.err
+
+
+def test_what_is_wrong_with_a_limit_is_no_matter_of_coordinates(
+    run, tmp_path: pathlib.Path
+) -> None:
+    limit = '</xyz><limit><lower>2</lower><upper>1</upper></limit>'
+    (tmp_path / 'a.sdf').write_text(SDF.replace('</xyz>', limit, 1))
+    answer = run('import', tmp_path / 'a.sdf', '--output', tmp_path / 'mine')
+    assert 'limit lower 2.0 is not below upper 1.0' in answer.err
+    assert '--independent' not in answer.err
+
+
 def test_a_choice_that_leaves_joints_open(run, tmp_path: pathlib.Path) -> None:
     """The file that is named is the one that is there."""
     (tmp_path / 'robot.urdf').write_text(CLOSED)

@@ -19,11 +19,6 @@ from masticator_dynamics.robot.recording.script import Script
 
 
 @pytest.fixture(scope='module')
-def mechanism():
-    return Mechanism.load('masticator')
-
-
-@pytest.fixture(scope='module')
 def script(mechanism):
     return built_in_script(mechanism, strokes=1)
 

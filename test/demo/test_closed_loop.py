@@ -39,10 +39,11 @@ from masticator_dynamics.robot.demo import (
 )
 from masticator_dynamics.robot.recording import topics
 from masticator_dynamics.robot.recording.demo_motion import built_in_script
-from masticator_dynamics.robot.recording.health import Counts, read_stalls, stalls_file
+from masticator_dynamics.robot.recording.health import Counts
 from masticator_dynamics.robot.recording.nodes import ClosedLoop, Progress
 from masticator_dynamics.robot.recording.processes import Child
 from masticator_dynamics.robot.recording.record import Record
+from masticator_dynamics.robot.recording.stalls import read_stalls, stalls_file
 
 MISSING = [
     name
@@ -190,11 +191,6 @@ def test_delays_are_told_by_process():
 
 
 # Each check fails on its own
-
-
-@pytest.fixture(scope='module')
-def mechanism():
-    return Mechanism.load('masticator')
 
 
 @pytest.fixture(scope='module')
@@ -392,7 +388,7 @@ def test_a_process_sees_when_the_computer_stands_still(tmp_path):
         pass
     file, found, stopped = stalls_file(tmp_path, 'pass'), np.empty((0, 2)), 0.0
     watch = Child(
-        'watch', ['-m', 'masticator_dynamics.robot.recording.health'], dict(os.environ), file
+        'watch', ['-m', 'masticator_dynamics.robot.recording.stalls'], dict(os.environ), file
     )
     until = time.monotonic() + (60.0 if permitted else 3.0)
     try:

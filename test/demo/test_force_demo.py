@@ -91,8 +91,8 @@ def test_simulated_time_stands_in_only_where_processes_fell_behind(real, lost, p
 
 def test_how_far_processes_fell_behind_is_read_from_what_is_told_of_it() -> None:
     counts = Counts(0.012, 2, 13, 4)
-    assert Counts.told(f'mouthful_0001: {counts.in_words()}\nother words: 5 cycles') == counts
-    assert Counts.told('this computer was too slow; time-out; heartbeat') == Counts()
+    assert Counts.in_text(f'mouthful_0001: {counts.in_words()}\nother words: 5 cycles') == counts
+    assert Counts.in_text('this computer was too slow; time-out; heartbeat') == Counts()
     assert counts.lost(6, 0.004, 0.002) == pytest.approx(0.012)
     assert Counts(missed=18).lost(6, 0.004, 0.002) == pytest.approx(0.012)
     assert Counts(left_out=4).lost(6, 0.004, 0.002) == pytest.approx(0.016)

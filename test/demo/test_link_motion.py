@@ -5,16 +5,10 @@
 import numpy as np
 import pytest
 
-from masticator_dynamics import Mechanism
 from masticator_dynamics.robot.acceptance.link_motion import LinkMotion
 
 pytest.importorskip('pinocchio', reason='pin is not installed (extra test)')
 from oracles.pinocchio_oracle import PinocchioOracle
-
-
-@pytest.fixture(scope='module')
-def mechanism():
-    return Mechanism.load('masticator')
 
 
 @pytest.fixture(scope='module')

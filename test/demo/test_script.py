@@ -15,11 +15,6 @@ from masticator_dynamics.robot.recording.script import Script, recorded_script
 
 
 @pytest.fixture(scope='module')
-def mechanism():
-    return Mechanism.load('masticator')
-
-
-@pytest.fixture(scope='module')
 def recording(tmp_path_factory):
     """Half a stroke, rounded to 0.01 mm, cut off while the jaw moves."""
     times = np.arange(0.0, 0.701, 0.005)

@@ -16,8 +16,7 @@ from masticator_dynamics.errors import DescriptionError, InputError
 from masticator_dynamics.files import yaml_file
 from masticator_dynamics.files.share import share_directory
 from masticator_dynamics.files.tables import read_table
-from masticator_dynamics.interchange.sdf import read_sdf
-from masticator_dynamics.interchange.urdf_file import read_urdf
+from masticator_dynamics.interchange import file_formats
 
 ROBOT = (
     '<robot name="{0}" xmlns:xacro="http://www.ros.org/wiki/xacro"><link name="${{{0}}}"/></robot>'
@@ -105,7 +104,7 @@ def test_a_device_is_not_read(folder) -> None:
             read('/dev/zero')
     (folder / 'robot.sdf').symlink_to('/dev/zero')
     with pytest.raises(DescriptionError, match='not a file but a device'):
-        read_sdf(folder / 'robot.sdf')
+        file_formats.read(folder / 'robot.sdf')
 
 
 def test_an_sdf_model_without_links(folder) -> None:
@@ -113,16 +112,16 @@ def test_an_sdf_model_without_links(folder) -> None:
         '<sdf version="1.6"><model name="m"/></sdf>', encoding='utf-8'
     )
     with pytest.raises(DescriptionError, match='SDF: its model has no <link>'):
-        read_sdf(folder / 'robot.sdf')
+        file_formats.read(folder / 'robot.sdf')
 
 
 @pytest.mark.parametrize('encoding', ['none-such', 'utf-32', 'utf-16'])
-@pytest.mark.parametrize('read', [read_sdf, read_urdf])
-def test_an_encoding_that_is_none(tmp_path, read, encoding: str) -> None:
-    file = tmp_path / 'robot.xml'
+@pytest.mark.parametrize('suffix', ['sdf', 'urdf'])
+def test_an_encoding_that_is_none(tmp_path, suffix: str, encoding: str) -> None:
+    file = tmp_path / f'robot.{suffix}'
     file.write_text(f'<?xml version="1.0" encoding="{encoding}"?><robot name="a"/>')
-    with pytest.raises(DescriptionError, match=r'robot\.xml: (URDF|SDF): not XML: '):
-        read(file)
+    with pytest.raises(DescriptionError, match=r'robot\.\w+: (URDF|SDF): not XML: '):
+        file_formats.read(file)
 
 
 def test_a_pipe_is_read(folder) -> None:

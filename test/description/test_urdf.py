@@ -363,16 +363,18 @@ def test_a_negative_moment() -> None:
 
 
 @pytest.mark.parametrize(
-    ('old', 'new'),
+    ('old', 'new', 'tag'),
     [
-        ('<mass value="9"/>', '<mass value="nan"/>'),
-        ('ixx="0.1"', 'ixx="inf"'),
-        ('xyz="0.45 0.02 0"', 'xyz="0.45 nan 0"'),
+        ('<mass value="9"/>', '<mass value="nan"/>', 'mass'),
+        ('ixx="0.1"', 'ixx="inf"', 'inertia'),
+        ('xyz="0.45 0.02 0"', 'xyz="0.45 nan 0"', 'origin'),
     ],
 )
-def test_an_inertia_that_is_no_number(old: str, new: str) -> None:
+def test_an_inertia_that_is_no_number(old: str, new: str, tag: str) -> None:
     error = refused(old, new)
-    assert (error.key, error.reason) == ('link rungs', 'inertial is not finite')
+    assert (error.key, error.reason) == (
+        'link rungs', f'its <inertial> has a <{tag}> that is not finite'
+    )  # fmt: skip
 
 
 # The tree

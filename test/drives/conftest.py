@@ -4,7 +4,6 @@ import processes
 import pytest
 
 from drives.supervised import Bench
-from masticator_dynamics import Mechanism
 
 
 @pytest.fixture
@@ -18,9 +17,11 @@ def module_port():
     return processes.free_port()
 
 
-@pytest.fixture(scope='session')
-def mechanism():
-    return Mechanism.load('masticator')
+@pytest.fixture
+def robot(running):
+    """The simulated drives of a file of tests, as after a start."""
+    running.restart()
+    return running
 
 
 @pytest.fixture

@@ -197,12 +197,6 @@ def running(tmp_path_factory, module_port):
     robot.end()
 
 
-@pytest.fixture
-def robot(running):
-    running.restart()
-    return running
-
-
 def after_stop(supervisor):
     """Stop; returns how long (s) each drive continued to give torque."""
     begin = time.monotonic()

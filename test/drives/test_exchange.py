@@ -33,12 +33,6 @@ def running(tmp_path_factory, module_port):
     robot.end()
 
 
-@pytest.fixture
-def robot(running):
-    running.restart()
-    return running
-
-
 def longest_run(kept):
     """Largest number of successive cycles in which all PDOs arrived."""
     best = run = 0

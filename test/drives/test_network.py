@@ -42,12 +42,6 @@ def running(tmp_path_factory, module_port):
     robot.end()
 
 
-@pytest.fixture
-def robot(running):
-    running.restart()
-    return running
-
-
 def altered(robot, change):
     """A copy of the robot's drives file with a change, in the same folder."""
     data = yaml.safe_load(robot.file.read_text(encoding='utf-8'))

@@ -17,11 +17,6 @@ TOLERANCE = 1e-3
 RESOLUTION = 2.0 * np.pi / 4096 / 4.8  # rad, of the encoder at the crank
 
 
-@pytest.fixture(scope='module')
-def mechanism():
-    return Mechanism.load('masticator')
-
-
 POSES = st.tuples(
     st.floats(-0.002, 0.003), st.floats(-0.001, 0.001), st.floats(-0.03, 0.03),
     st.floats(0.0, 0.35),

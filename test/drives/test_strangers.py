@@ -4,14 +4,13 @@
 
 import contextlib
 import struct
-import threading
 import time
 
 import can
 import numpy as np
 import pytest
 import yaml
-from processes import wait_for
+from processes import meanwhile, wait_for
 
 from drives.robot import Robot, connected, content, exchanging
 from drives.simulated import drives
@@ -183,12 +182,6 @@ def running(tmp_path_factory, module_port):
 
 
 @pytest.fixture
-def robot(running):
-    running.restart()
-    return running
-
-
-@pytest.fixture
 def stranger(robot):
     with open_bus(load_drives(robot.file).bus) as bus:
         yield bus
@@ -316,12 +309,10 @@ def test_a_write_before_the_cycles_begin_is_told_in_the_first(robot, stranger):
         assert texts == {'crank_4: another node wrote 0x607C:00 by SDO; ~/reset sets it up'}
 
 
-@contextlib.contextmanager
 def forging(bus, answer, node=1):
     """Answer every reading of a drive's temperature before the drive does."""
-    ended = threading.Event()
 
-    def run():
+    def run(ended):
         while not ended.is_set():
             message = bus.recv(0.05)
             if message is None or message.arbitration_id != 0x600 + node:
@@ -330,13 +321,7 @@ def forging(bus, answer, node=1):
                 bus.send(frame(0x580 + node, answer))
 
     drain(bus)
-    thread = threading.Thread(target=run)
-    thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        thread.join()
+    return meanwhile(run)
 
 
 @pytest.mark.parametrize('exchange', [False, True])
@@ -370,9 +355,8 @@ def test_an_answer_that_nobody_asked_for_is_told_and_reaches_nobody(robot, stran
 
 def test_whoever_reads_alters_nothing(robot, stranger):
     """And the answers to others' requests are no strangers'."""
-    ended = threading.Event()
 
-    def read():
+    def read(ended):
         while not ended.wait(0.003):
             for node in range(1, 7):
                 for request in ('4002200000000000', '4041600000000000', '4034120000000000',
@@ -380,15 +364,10 @@ def test_whoever_reads_alters_nothing(robot, stranger):
                     stranger.send(frame(0x600 + node, bytes.fromhex(request)))
 
     with connected(robot) as network:
-        thread = threading.Thread(target=read)
-        thread.start()
-        try:
+        with meanwhile(read):
             for _ in range(20):
                 assert network.temperature(0) == pytest.approx(25.0, abs=0.2)
             network.verify()
-        finally:
-            ended.set()
-            thread.join()
         time.sleep(0.1)
         assert network.altered() == () and network.others.found() == ''
 

@@ -12,7 +12,7 @@ import can
 import numpy as np
 import pytest
 import samples
-from processes import wait_for
+from processes import meanwhile, wait_for
 
 from drives.ideal_drives import PERIOD
 from drives.robot import Robot, connected, content
@@ -209,12 +209,6 @@ def running(tmp_path_factory, module_port):
     robot.end()
 
 
-@pytest.fixture
-def robot(running):
-    running.restart()
-    return running
-
-
 @contextlib.contextmanager
 def reading(network, supervisor):
     reading = SlowReading(network, supervisor)
@@ -304,21 +298,15 @@ def test_a_second_master_is_refused_by_name_and_the_first_stops(mechanism, robot
 def test_another_master_is_noticed_between_two_exchanges(robot):
     with connected(robot) as network:
         network.listen()
-        ended = threading.Event()
 
-        def other_master():
+        def other_master(ended):
             with open_bus(network.drives.bus) as bus:
                 while not ended.wait(0.02):
                     bus.send(frame(0x080))
 
-        thread = threading.Thread(target=other_master)
-        thread.start()
-        try:
+        with meanwhile(other_master):
             with pytest.raises(DriveError, match=r'it sends SYNC \(0x080\); stop it first'):
                 network.listen()
-        finally:
-            ended.set()
-            thread.join()
 
 
 FOREIGN = {

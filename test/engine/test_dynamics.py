@@ -15,12 +15,6 @@ POSES = 8
 AGREEMENT = 1e-8
 
 
-def motor_jacobian(mechanism: Mechanism, motion) -> samples.Array:
-    """Map from independent velocities to the motors' velocities, through their transmissions."""
-    jacobian = mechanism.jacobian_actuated_from_independent(motion)
-    return mechanism.transmission_ratios[:, None] * jacobian
-
-
 @pytest.mark.parametrize('name', samples.NAMES)
 def test_agrees_with_pinocchio(name: str) -> None:
     """Positions, velocities, accelerations, tangent, efforts and contact forces."""
@@ -102,7 +96,7 @@ def test_efforts_are_of_least_norm(name: str) -> None:
     mechanism = samples.mechanism(name)
     for state in samples.states(name, POSES, seed=24):
         effort = mechanism.feedforward(*state)
-        jacobian = motor_jacobian(mechanism, effort)
+        jacobian = samples.motor_jacobian(mechanism, effort)
         fitted = jacobian @ np.linalg.lstsq(jacobian, effort.actuated, rcond=None)[0]
         assert samples.relative_error(effort.actuated, fitted) < 1e-10
 
@@ -127,7 +121,7 @@ def test_mass_matrix_is_symmetric_and_positive(name: str) -> None:
     """Load per unit acceleration, projected onto the independent coordinates."""
     mechanism = samples.mechanism(name)
     for state in samples.states(name, POSES, seed=26):
-        jacobian = motor_jacobian(mechanism, mechanism.solve(state.y))
+        jacobian = samples.motor_jacobian(mechanism, mechanism.solve(state.y))
         rest = mechanism.feedforward(state.y).actuated
         columns = [
             jacobian.T @ (mechanism.feedforward(state.y, None, unit).actuated - rest)

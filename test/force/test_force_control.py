@@ -156,6 +156,46 @@ def test_a_crack_is_told_with_the_time_that_its_readings_span(rate) -> None:
     assert law.release.text.endswith(f'within {1e3 * span:.3g} ms')
 
 
+class Jumps:
+    """A sensor whose readings are others from a time on: those given, the last one for ever."""
+
+    def __init__(self, *forces: float):
+        self.forces = list(forces)
+
+    def __call__(self, now: Measured) -> Measured:
+        if now.time < LATER:
+            return now
+        force = self.forces.pop(0) if len(self.forces) > 1 else self.forces[0]
+        return now._replace(force=force + 1e-4 * math.sin(1e3 * now.time))
+
+
+@pytest.mark.parametrize('rate', [50.0, 125.0, 500.0])
+@pytest.mark.parametrize('pull', [-6.0, -60.0])
+def test_a_sensor_that_jumps_to_a_pull_is_no_crack(pull, rate) -> None:
+    law = ForceControl(Straight(), ForceGoal(most=80.0))
+    jumps, slow = Jumps(pull), Slow(rate)
+    rows = pressed(law, spring(2e4), constant(40.0), change=lambda now: slow(jumps(now)))
+    assert law.release.reason is Reason.OPPOSITE and not law.release.reason.wanted
+    assert f'to {pull:.3g} N within ' in law.release.text
+    assert f'later the sensor still says {pull:.3g} N, a pull' in law.release.text
+    assert law.release.time <= LATER + 1.0 / rate + PERIOD  # it lets go at once, as for a crack
+    assert max(row.true for row in rows if row.now.time > LATER) < 45.0
+
+
+@pytest.mark.parametrize('after', [(-20.0, 8.0, -4.5, 2.0, -1.0, 0.0), (-2.0, -1.5), (-0.5,)])
+def test_a_sensor_that_rings_after_a_crack_says_a_crack(after) -> None:
+    law = ForceControl(Straight(), ForceGoal(most=80.0))
+    pressed(law, spring(2e4), constant(40.0), change=Jumps(*after))
+    assert law.release.reason is Reason.CRACKED and law.state is State.DONE
+
+
+def test_a_sensor_that_jumps_to_a_pull_is_no_yield() -> None:
+    goal = ForceGoal(most=80.0, on_crack=False, on_yield=True)
+    law = ForceControl(Straight(), goal)
+    pressed(law, spring(1e4), lambda time: 5.0 + 300.0 * time, change=Jumps(-60.0))
+    assert law.release.reason is Reason.OPPOSITE and '-60 N, a pull' in law.release.text
+
+
 @pytest.mark.parametrize('offset', [2.0, 5.0, 20.0, 40.0])
 def test_an_offset_of_the_sensor_is_no_contact(offset) -> None:
     def shifted(now: Measured) -> Measured:

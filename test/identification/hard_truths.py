@@ -52,9 +52,12 @@ def arm(folder: pathlib.Path) -> pathlib.Path:
     return file
 
 
-def sines(mechanism: Mechanism, centre: np.ndarray, reach: np.ndarray, seconds: float, seed: int):
-    """Rows (3, N, n_y) of sums of sines about a centre."""
-    rng, time = np.random.default_rng(seed), np.arange(round(seconds * RATE)) / RATE
+def sines(
+    mechanism: Mechanism, centre: np.ndarray, reach: np.ndarray, seconds: float, seed: int,
+    late: float = 0.0,
+):  # fmt: skip
+    """Rows (3, N, n_y) of sums of sines about a centre, as they were so many s before."""
+    rng, time = np.random.default_rng(seed), np.arange(round(seconds * RATE)) / RATE - late
     rows = np.zeros((3, len(time), len(centre)))
     for j in range(len(centre)):
         for w in 2.0 * np.pi * rng.uniform(0.1, 0.9, 5):

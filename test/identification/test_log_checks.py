@@ -8,18 +8,12 @@ import numpy as np
 import pytest
 
 from identification.robots import chewing
-from masticator_dynamics import Mechanism
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.identification.measured_motion import (
     measured_motion,
     usual_cutoff,
 )
 from masticator_dynamics.identification.robot_log import RobotLog, checked, parted
-
-
-@pytest.fixture(scope='module')
-def mechanism() -> Mechanism:
-    return Mechanism.load('masticator')
 
 
 @pytest.fixture(scope='module')

@@ -121,6 +121,19 @@ def test_a_joint_that_counts_the_other_way(recording, motor, whole) -> None:
     assert told == f'{name}: {which} count the other way'
 
 
+@pytest.mark.parametrize('whole', samples.swept([True, False], [True]))
+def test_joints_under_one_anothers_names(recording, whole) -> None:
+    """As where columns stand in the order of another program; gains of 4000 were told of it."""
+    robot, order = recording('arm'), [0, 2, 1, 3]
+    effort = robot.log.effort[:, order] if whole else robot.log.effort
+    log = dataclasses.replace(robot.log, position=robot.log.position[:, order], effort=effort)
+    (told,) = _identified(robot, log).mistakes
+    which = 'and efforts of joint_1 and joint_2' if whole else (
+        'of joint_1 and joint_2, and not their efforts,'
+    )  # fmt: skip
+    assert told == f'joint_1 and joint_2: positions {which} are swapped'
+
+
 def test_what_is_left_without_the_offsets_of_efforts_is_said(recording) -> None:
     """They are constant, whatever moves; by motor and together, where it is a tenth more."""
     result = _identified(recording('arm'), recording('arm').log)
@@ -194,6 +207,16 @@ def test_gains_that_differ_by_motor(robot, gains) -> None:
         assert float(told.removeprefix(start).split()[0]) == pytest.approx(gain, rel=0.3)
 
 
+def test_currents_of_motors_whose_torque_constants_differ(recording) -> None:
+    """Each motor is told once; the wrist was told twice, of 12 and of 0.36 times."""
+    robot, constants = recording('arm'), np.array([2.0, 3.0, 1.5, 0.4])
+    mistakes = _identified(robot, _mixed(robot.log, np.diag(1.0 / constants))).mistakes
+    for name, constant, told in zip(robot.description.actuated, constants, mistakes, strict=True):
+        start = f'{name}: efforts are '
+        assert told.startswith(start)
+        assert float(told.removeprefix(start).split()[0]) == pytest.approx(1 / constant, rel=0.25)
+
+
 @pytest.mark.sweep
 def test_gains_of_more_motors_than_mistakes_are_looked_for(recording) -> None:
     """Of all together no better than bodies are known: theirs are lighter than the file's."""
@@ -251,7 +274,9 @@ def test_a_lag_that_hardly_matters_is_a_remark(tmp_path) -> None:
     found = _identified(robot, _late(robot.log, 2))
     assert found.mistakes == ()
     (told,) = found.remarks
-    assert told.startswith('all motors: efforts lag positions by 0.0')
+    start = 'all motors: efforts lag positions by '
+    assert told.startswith(start)
+    assert float(told.removeprefix(start).split()[0]) == pytest.approx(20.0, abs=3.0), 'ms'
 
 
 @once

@@ -278,3 +278,20 @@ def test_an_impossible_inertia_that_nobody_feels(write: Write) -> None:
         else:
             notes = import_robot(path, 'a').notes
             assert any('link antenna: its principal moments' in note for note in notes)
+
+
+def test_loops_that_the_file_leaves_open_are_told(write: Write) -> None:
+    """A length may be mistyped, and another pose closes the loop."""
+    text = five_bars.urdf(five_bars.DIALECTS['urdfdom'] + five_bars.TRANSMISSIONS)
+    told = [note for note in import_robot(write('a.urdf', text), 'a').notes if 'as drawn' in note]
+    assert not told
+    longer = text.replace('xyz="0.12 0.16 0"', 'xyz="0.19 0.16 0"', 1)
+    made = import_robot(write('b.urdf', longer), 'b')
+    (told,) = [note for note in made.notes if 'as drawn' in note]
+    assert told.startswith('as drawn, loops are open by up to 0.07 m (loop): home closes')
+
+
+def test_who_refers_to_a_frame_that_is_not_there(write: Write) -> None:
+    text = five_bars.sdf().replace('<pose>-0.22', '<pose relative_to="crank_l">-0.22', 1)
+    with pytest.raises(DescriptionError, match="pose of rod_1: there is no .* frame 'crank_l'"):
+        import_robot(write('a.sdf', text), 'a')

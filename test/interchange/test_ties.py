@@ -14,6 +14,7 @@ from interchange import five_bars
 from interchange.test_five_bar import MOTORS, Write, assert_the_same, effort_at_home, write
 from masticator_dynamics import Mechanism
 from masticator_dynamics.cli import commands
+from masticator_dynamics.description import description_from_text
 from masticator_dynamics.description.urdf import parse
 from masticator_dynamics.errors import DescriptionError
 from masticator_dynamics.interchange.imported_description import import_description, import_robot
@@ -267,6 +268,39 @@ def test_a_ring_is_told_where_another_joint_leads_to_it() -> None:
     for xml in (ring, led_to):
         (told,) = (w for w in parse(xml, pathlib.Path('a.urdf')).warnings if 'ring' in w)
         assert '<mimic> of joints first, second makes a ring' in told and 'multiplier 2:' in told
+
+
+SPINDLE = """<robot name="column">
+<link name="base"/> <link name="carriage">{0}</link> <link name="spindle">{0}</link>
+<link name="arm">{1}</link>
+<joint name="lift" type="prismatic"><parent link="base"/><child link="carriage"/>
+ <axis xyz="0 0 1"/><limit lower="0" upper="0.3" effort="500" velocity="0.2"/></joint>
+<joint name="shoulder" type="revolute"><parent link="carriage"/><child link="arm"/>
+ <axis xyz="0 0 1"/><limit lower="-2" upper="2" effort="50" velocity="2"/></joint>
+<joint name="screw" type="continuous"><parent link="base"/><child link="spindle"/>
+ <axis xyz="0 0 1"/><mimic joint="lift" multiplier="{2}"/></joint>
+<ros2_control name="r" type="system"><joint name="lift"><command_interface name="position"/></joint>
+<joint name="shoulder"><command_interface name="position"/></joint></ros2_control>
+</robot>"""
+INERTIA = '<mass value="1"/><inertia ixx="1e-3" ixy="0" ixz="0" iyy="1e-3" iyz="0" izz="1e-3"/>'
+
+
+@pytest.mark.parametrize('lead', [10e-3, 2e-3, 0.5e-3])
+def test_a_spindle_that_turns_far_for_a_short_way_is_neither_idle_nor_free(
+    write: Write, lead: float
+) -> None:
+    """In units of joints the lift hardly moves: it would be held, or said to have no motor."""
+    body = (
+        f'<inertial>{INERTIA}</inertial>',
+        f'<inertial><origin xyz="0.2 0 0"/>{INERTIA}</inertial>',
+    )
+    made = import_robot(write('column.urdf', SPINDLE.format(*body, 2.0 * np.pi / lead)), 'column')
+    assert not [note for note in made.notes if 'held' in note or 'without' in note]
+    mechanism = Mechanism(description_from_text(pathlib.Path('column.yaml'), made.yaml, made.urdf))
+    assert mechanism.independent == mechanism.actuated == ('lift', 'shoulder')
+    # Gravity on carriage and arm; the spindle's own rotation costs nothing at rest.
+    effort = mechanism.feedforward(np.zeros(2), np.zeros(2), np.zeros(2)).actuated
+    np.testing.assert_allclose(effort, [2.0 * 9.80665, 0.0], atol=1e-9)
 
 
 def test_following_twice_in_two_ways_is_refused(write: Write) -> None:
@@ -635,6 +669,15 @@ def test_a_payload_that_the_world_has_is_refused(write: Write) -> None:
     assert 'plugin hold is left out, as asked' in made.notes
 
 
+def test_links_that_a_model_of_another_name_is_said_to_hold(write: Write) -> None:
+    """Gazebo looks for the name under which the model stands in the world."""
+    held = named(parent_link='rod_1', child_model='five_bar_1', child_link='rod_2')
+    plugin = PLUGIN.format('hold', 'gz-sim-detachable-joint-system', held)
+    told = "its <child_model> is 'five_bar_1', and this model is called 'five_bar'"
+    with pytest.raises(DescriptionError, match=f'plugin hold: it names rod_1 and rod_2.*{told}'):
+        import_robot(write('a.sdf', sdf_with(plugin)), 'a')
+
+
 def test_what_an_include_changes(write: Write) -> None:
     """Elements: refused. ``<static>`` takes the place of the model's own."""
     write('robot.sdf', five_bars.sdf())
@@ -675,3 +718,49 @@ def test_the_command_leaves_out_what_it_is_told_to(write: Write, tmp_path: pathl
     assert not (tmp_path / 'made').exists()
     done = CliRunner().invoke(commands, [*order, '--ignore', 'closure'], catch_exceptions=False)
     assert 'gear g is left out, as asked' in done.output
+
+
+def screw_press(nut: str, motor: str) -> str:
+    """SDF of a nut that pushes a rod and a crank; a spindle that is a link of its own moves it."""
+    links, joints = [], []
+    inertia = ''.join(f'<{k}>0.01</{k}>' for k in ('ixx', 'iyy', 'izz'))
+    bodies = {'spindle': 0.0, 'nut': 0.1, 'rod': 0.1, 'crank': 0.5}
+    for name, x in bodies.items():
+        links.append(
+            f'<link name="{name}"><pose>{x} 0 0 0 0 0</pose><inertial><pose>0.1 0 0.05 0 0 0</pose>'
+            f'<mass>{1.0 + x}</mass><inertia>{inertia}</inertia></inertial></link>'
+        )
+    ends = {'bearing': ('world', 'spindle', 'x'), 'pin': ('nut', 'rod', 'y'),
+            'elbow': ('crank', 'rod', 'y'), 'shoulder': ('world', 'crank', 'y')}  # fmt: skip
+    elbow = {'elbow': '-0.2 0 0.2'}  # from the rod
+    for name, (parent, child, axis) in ends.items():
+        xyz = '1 0 0' if axis == 'x' else '0 1 0'
+        joints.append(
+            f'<joint name="{name}" type="revolute"><parent>{parent}</parent><child>{child}</child>'
+            f'<pose>{elbow.get(name, "0 0 0")} 0 0 0</pose><axis><xyz>{xyz}</xyz></axis></joint>'
+        )
+    return (
+        f'<sdf version="1.9"><model name="press">{"".join(links + joints)}{nut}'
+        f'<plugin name="motor" filename="joint_controller"><joint_name>{motor}</joint_name>'
+        '</plugin></model></sdf>'
+    )
+
+
+def test_a_loop_is_not_cut_at_its_screw(write: Write) -> None:
+    """A screw closes no loop; a spindle's torque is that of a slide's force by its lead."""
+    slide = (
+        '<joint name="slide" type="prismatic"><parent>world</parent><child>nut</child>'
+        '<axis><xyz>1 0 0</xyz></axis></joint>'
+    )
+    screw = (
+        '<joint name="thread" type="screw"><parent>spindle</parent><child>nut</child>'
+        '<screw_thread_pitch>0.02</screw_thread_pitch><axis><xyz>1 0 0</xyz></axis></joint>'
+    )
+    turning = '"revolute"><parent>world</parent><child>spindle'
+    still = screw_press(slide, 'slide').replace(turning, turning.replace('revolute', 'fixed'))
+    by_slide = Mechanism(import_description(write('a.sdf', still)))
+    by_screw = Mechanism(import_description(write('b.sdf', screw_press(screw, 'bearing'))))
+    (force,) = by_slide.feedforward([0.0], [0.0], [0.0]).actuated
+    (torque,) = by_screw.feedforward([0.0], [0.0], [0.0]).actuated
+    assert abs(torque) == pytest.approx(abs(force) * 0.02 / (2.0 * np.pi), rel=1e-9)
+    assert abs(force) > 1.0

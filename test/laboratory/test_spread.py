@@ -39,7 +39,7 @@ def unequal(seed, sizes=(5, 8, 6), ratio=20.0):
 def test_two_levels_are_welchs_test() -> None:
     one, two = unequal(3, (5, 8))
     levels = one_factor(one, two)
-    (effect,), (pair,) = analyse(('food',), levels, np.concatenate([one, two]), random=True)
+    (effect,), (pair,), *_ = analyse(('food',), levels, np.concatenate([one, two]), random=True)
     expected = stats.ttest_ind(two, one, equal_var=False)
     assert effect.method == pair.method == 'separate variances'
     assert effect.p == pytest.approx(expected.pvalue, rel=1e-9) == pytest.approx(pair.p, rel=1e-9)
@@ -54,7 +54,7 @@ def test_one_factor_is_brown_and_forsythes_test() -> None:
 
     for seed in range(4):
         samples = unequal(seed)
-        (effect,), _ = analyse(
+        (effect,), *_ = analyse(
             ('food',), one_factor(*samples), np.concatenate(samples), random=True
         )
         expected = anova_oneway(samples, use_var='bf', welch_correction=False)
@@ -65,7 +65,7 @@ def test_one_factor_is_brown_and_forsythes_test() -> None:
 
 def test_levels_are_compared_as_games_and_howell_do() -> None:
     samples = unequal(5)
-    _, pairs = analyse(('food',), one_factor(*samples), np.concatenate(samples), random=True)
+    _, pairs, *_ = analyse(('food',), one_factor(*samples), np.concatenate(samples), random=True)
     for pair, (i, j) in zip(pairs, itertools.combinations(range(3), 2), strict=True):
         a, b = samples[i], samples[j]
         va, vb = a.var(ddof=1) / len(a), b.var(ddof=1) / len(b)
@@ -89,7 +89,7 @@ def test_in_a_balanced_table_f_is_that_of_pooled_variances() -> None:
     a, b = np.repeat([0, 1, 2], 8), np.tile(np.repeat([0, 1], 4), 3)
     full = np.column_stack([np.ones(24), a == 1, a == 2, b, b * (a == 1), b * (a == 2)])
     mean_square = OLS(values, full).fit().mse_resid
-    effects, _ = analyse(('x', 'y'), crossed(4), values, random=True)
+    effects, *_ = analyse(('x', 'y'), crossed(4), values, random=True)
     for effect, columns in zip(effects, ([1, 2], [3], [4, 5]), strict=True):
         keep = [k for k in range(6) if k not in columns and (columns == [4, 5] or k < 4)]
         larger = sorted([*keep, *columns])
@@ -147,7 +147,7 @@ def test_what_varies_in_proportion_is_analysed_by_logarithms() -> None:
     random = np.random.default_rng(4)
     one, two = np.exp(0.15 * random.normal(size=6)), 50.0 * np.exp(0.15 * random.normal(size=7))
     levels = one_factor(one, two)
-    (effect,), (pair,) = analyse(('food',), levels, np.concatenate([one, two]), random=True)
+    (effect,), (pair,), *_ = analyse(('food',), levels, np.concatenate([one, two]), random=True)
     expected = stats.ttest_ind(np.log(two), np.log(one))
     assert effect.method == pair.method == 'logarithms'
     assert effect.p == pytest.approx(expected.pvalue, rel=1e-8)
@@ -176,12 +176,16 @@ def test_spreads_are_compared_by_levene_and_bartlett() -> None:
 
 def test_a_condition_that_does_not_vary_and_one_of_a_single_value() -> None:
     still = np.array([1.0, 1.0, 1.0, 2.0, 2.6, 2.9])
-    (effect,), (pair,) = analyse(('food',), one_factor(still[:3], still[3:]), still, random=True)
+    (effect,), (pair,), *_ = analyse(
+        ('food',), one_factor(still[:3], still[3:]), still, random=True
+    )
     expected = stats.ttest_ind(still[:3], still[3:], equal_var=False)
     assert effect.method == 'separate variances'
     assert effect.p == pytest.approx(expected.pvalue, rel=1e-9) == pytest.approx(pair.p)
     samples = [np.array([1.0, 1.1, 0.9]), np.array([5.0, 9.0, 1.0]), np.array([3.0])]
-    effects, pairs = analyse(('food',), one_factor(*samples), np.concatenate(samples), random=True)
+    effects, pairs, *_ = analyse(
+        ('food',), one_factor(*samples), np.concatenate(samples), random=True
+    )
     assert effects[0].method == 'separate variances' and math.isfinite(effects[0].p)
     assert all(math.isfinite(pair.p) for pair in pairs)
     alone = compare_spreads(np.array([1.0, 2.0, 4.0]), np.array([0, 1, 1]))

@@ -5,16 +5,10 @@
 import numpy as np
 import pytest
 
-from masticator_dynamics import Mechanism
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.motion import MotionPath, bite_force, chewing_stroke, opening_stroke
 
 TIMES = np.linspace(0.0, 5.0, 1001)
-
-
-@pytest.fixture(scope='module')
-def masticator():
-    return Mechanism.load('masticator')
 
 
 def displacement(mechanism, path, times, frame):
@@ -51,9 +45,9 @@ def test_opening_is_slower_than_closing_and_the_jaw_never_overcloses():
 
 
 @pytest.mark.parametrize(('side', 'sign'), [('left', 1), ('right', -1)])
-def test_closes_on_the_working_side(masticator, side, sign):
+def test_closes_on_the_working_side(mechanism, side, sign):
     path = chewing_stroke(side=side)
-    moved = displacement(masticator, path, np.linspace(0, 1, 101), 'incisor')
+    moved = displacement(mechanism, path, np.linspace(0, 1, 101), 'incisor')
     opening, closing = moved[:47], moved[47:]
     at_half = -0.5 * moved[:, 2].min()
     out = np.interp(at_half, -opening[:, 2], sign * opening[:, 1])
@@ -63,13 +57,13 @@ def test_closes_on_the_working_side(masticator, side, sign):
 
 @pytest.mark.parametrize('side', ['left', 'right'])
 @pytest.mark.parametrize('opening', [0.15, 0.18])
-def test_stays_inside_every_range(masticator, side, opening):
+def test_stays_inside_every_range(mechanism, side, opening):
     path = chewing_stroke(side=side, opening=opening)
     for time in np.linspace(0.0, 1.0, 201):
-        motion = masticator.solve(*path(time))
-        assert not masticator.range_violations(motion)
+        motion = mechanism.solve(*path(time))
+        assert not mechanism.range_violations(motion)
         for frame in ('condyle_left', 'condyle_right'):
-            x, y, _ = masticator.frame_pose(motion, frame).position
+            x, y, _ = mechanism.frame_pose(motion, frame).position
             assert -0.0095 < x < 0.0045 and 0.0695 < abs(y) < 0.0745
 
 

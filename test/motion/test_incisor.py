@@ -20,28 +20,23 @@ CONDYLES = ('condyle_left', 'condyle_right')
 
 
 @pytest.fixture(scope='module')
-def masticator():
-    return Mechanism.load('masticator')
+def follower(mechanism):
+    return LeastContactMotion(mechanism, 'incisor')
 
 
 @pytest.fixture(scope='module')
-def follower(masticator):
-    return LeastContactMotion(masticator, 'incisor')
-
-
-@pytest.fixture(scope='module')
-def recording(masticator):
+def recording(mechanism):
     """One stroke sampled at 250 Hz and rounded like a jaw tracker's data."""
     times = np.linspace(0.0, 1.0, 251)
-    home = masticator.frame_pose(masticator.home, 'incisor').position
+    home = mechanism.frame_pose(mechanism.home, 'incisor').position
     poses = chewing_stroke().sample(times)[0]
-    points = [masticator.frame_pose(masticator.solve(y), 'incisor').position for y in poses]
+    points = [mechanism.frame_pose(mechanism.solve(y), 'incisor').position for y in poses]
     return times, np.round((np.array(points) - home) / STEP) * STEP
 
 
 @pytest.fixture(scope='module')
-def track(masticator, recording):
-    return track_incisor(masticator, *recording)
+def track(mechanism, recording):
+    return track_incisor(mechanism, *recording)
 
 
 def incisor_at(mechanism, path, time):
@@ -73,34 +68,34 @@ CRITERIA = {
 }
 
 
-def test_recording_is_followed_within_its_rounding(masticator, recording, track):
+def test_recording_is_followed_within_its_rounding(mechanism, recording, track):
     times, displacement = recording
-    home = masticator.frame_pose(masticator.home, 'incisor').position
-    found = np.array([incisor_at(masticator, track.path, t) for t in times]) - home
+    home = mechanism.frame_pose(mechanism.home, 'incisor').position
+    found = np.array([incisor_at(mechanism, track.path, t) for t in times]) - home
     distance = np.linalg.norm(found - displacement, axis=1)
     assert distance.max() < 2 * STEP
     assert track.error_max == pytest.approx(distance.max())
     assert track.error_rms == pytest.approx(np.sqrt(np.mean(distance**2)))
 
 
-def test_condyles_stay_inside_their_sockets_by_the_stated_margin(masticator, track):
+def test_condyles_stay_inside_their_sockets_by_the_stated_margin(mechanism, track):
     margins = []
     for time in track.times:
-        motion = masticator.solve(*track.path(time))
+        motion = mechanism.solve(*track.path(time))
         for condyle in CONDYLES:
-            x, y, _ = masticator.frame_pose(motion, condyle).position
+            x, y, _ = mechanism.frame_pose(motion, condyle).position
             margins += [x + 0.010, 0.005 - x, abs(y) - 0.069, 0.075 - abs(y)]
     assert track.socket_margin == pytest.approx(min(margins), abs=1e-12)
     assert track.socket_margin > 0.0
 
 
-def test_derivatives_belong_to_the_incisor_motion(masticator, track):
+def test_derivatives_belong_to_the_incisor_motion(mechanism, track):
     for time in (0.2, 0.431, 0.66):
         y, y_dot, _ = track.path(time)
-        rate = masticator.frame_jacobian(masticator.solve(y), 'incisor')[:3] @ y_dot
+        rate = mechanism.frame_jacobian(mechanism.solve(y), 'incisor')[:3] @ y_dot
         step = 1e-5
-        difference = (incisor_at(masticator, track.path, time + step)
-                      - incisor_at(masticator, track.path, time - step)) / (2 * step)  # fmt: skip
+        difference = (incisor_at(mechanism, track.path, time + step)
+                      - incisor_at(mechanism, track.path, time - step)) / (2 * step)  # fmt: skip
         assert np.allclose(rate, difference, atol=1e-6)
 
 
@@ -132,46 +127,46 @@ def place(follower, offset):
 
 @pytest.mark.parametrize('criterion', CRITERIA)
 @pytest.mark.parametrize('offset', [(-4e-3, 3e-3, -12e-3), (1e-3, -2e-3, -4e-3), (0, 5e-3, -1e-3)])
-def test_what_the_criterion_says_is_least(masticator, offset, criterion):
+def test_what_the_criterion_says_is_least(mechanism, offset, criterion):
     judge = CRITERIA[criterion]
-    best = place(LeastContactMotion(masticator, 'incisor', criterion), offset)
-    target = masticator.frame_pose(masticator.home, 'incisor').position + offset
-    motion = masticator.solve(best)
-    assert np.allclose(masticator.frame_pose(motion, 'incisor').position, target, atol=1e-9)
-    null = np.linalg.svd(masticator.frame_jacobian(motion, 'incisor')[:3])[2][3]
-    least = judge(masticator, best)
+    best = place(LeastContactMotion(mechanism, 'incisor', criterion), offset)
+    target = mechanism.frame_pose(mechanism.home, 'incisor').position + offset
+    motion = mechanism.solve(best)
+    assert np.allclose(mechanism.frame_pose(motion, 'incisor').position, target, atol=1e-9)
+    null = np.linalg.svd(mechanism.frame_jacobian(motion, 'incisor')[:3])[2][3]
+    least = judge(mechanism, best)
     for size in (-0.002, 0.002):
         other = best + size * null
         for _ in range(8):  # back to the target, staying away from the best pose
-            motion = masticator.solve(other)
-            missing = target - masticator.frame_pose(motion, 'incisor').position
-            other += np.linalg.pinv(masticator.frame_jacobian(motion, 'incisor')[:3]) @ missing
+            motion = mechanism.solve(other)
+            missing = target - mechanism.frame_pose(motion, 'incisor').position
+            other += np.linalg.pinv(mechanism.frame_jacobian(motion, 'incisor')[:3]) @ missing
         assert np.linalg.norm(other - best) > 0.5 * abs(size)
-        assert judge(masticator, other) > least
+        assert judge(mechanism, other) > least
 
 
-def test_criteria_differ(masticator):
+def test_criteria_differ(mechanism):
     offset = (-4e-3, 3e-3, -12e-3)
-    poses = {c: place(LeastContactMotion(masticator, 'incisor', c), offset) for c in CRITERIA}
+    poses = {c: place(LeastContactMotion(mechanism, 'incisor', c), offset) for c in CRITERIA}
     for criterion, judge in CRITERIA.items():
-        values = {c: judge(masticator, pose) for c, pose in poses.items()}
+        values = {c: judge(mechanism, pose) for c, pose in poses.items()}
         assert min(values, key=values.get) == criterion, values
 
 
-def test_unknown_criterion_is_refused(masticator):
+def test_unknown_criterion_is_refused(mechanism):
     with pytest.raises(InputError, match=r"no criterion 'fun'.*contacts, lateral, coordinates"):
-        LeastContactMotion(masticator, 'incisor', 'fun')
+        LeastContactMotion(mechanism, 'incisor', 'fun')
 
 
-def test_free_coordinate_keeps_the_condyles_inside(masticator, follower):
+def test_free_coordinate_keeps_the_condyles_inside(mechanism, follower):
     """8 mm sideways: the least condyle motion alone would leave the sockets."""
 
     def sideways(solver):
-        motion = masticator.solve(place(solver, (-1e-3, 8e-3, -8e-3)))
-        y = [masticator.frame_pose(motion, c).position[1] for c in CONDYLES]
+        motion = mechanism.solve(place(solver, (-1e-3, 8e-3, -8e-3)))
+        y = [mechanism.frame_pose(motion, c).position[1] for c in CONDYLES]
         return np.abs(np.abs(y) - 0.072).max()
 
-    unlimited = LeastContactMotion(masticator, 'incisor')
+    unlimited = LeastContactMotion(mechanism, 'incisor')
     unlimited._ranges = [(np.full(3, -np.inf), np.full(3, np.inf))] * 2
     assert sideways(unlimited) > 3e-3 > sideways(follower)
 
@@ -193,9 +188,9 @@ def ramp_to(point, count=41):
     return times, np.linspace(0, 1, count)[:, None] ** 2 * np.array(point)
 
 
-def test_leaving_the_socket_is_refused_with_time_and_condyle(masticator):
+def test_leaving_the_socket_is_refused_with_time_and_condyle(mechanism):
     with pytest.raises(LimitError, match=r'at t = 0\.4 s.*condyle_(left|right) x'):
-        track_incisor(masticator, *ramp_to([0.014, 0.0, -0.002]))
+        track_incisor(mechanism, *ramp_to([0.014, 0.0, -0.002]))
 
 
 def stroke_to(point, count=501):
@@ -214,34 +209,34 @@ def in_sockets(mechanism, pose):
     return min(margins)
 
 
-def test_a_pose_inside_is_taken_where_there_is_one(masticator, follower):
+def test_a_pose_inside_is_taken_where_there_is_one(mechanism, follower):
     """The criterion alone leaves a socket by some micrometres; the free coordinate avoids that."""
     point = (0.00909, 0.00374, -0.00385)
-    assert -2e-5 < in_sockets(masticator, place(follower, point)) < 0.0
-    track = track_incisor(masticator, *stroke_to(point))
+    assert -2e-5 < in_sockets(mechanism, place(follower, point)) < 0.0
+    track = track_incisor(mechanism, *stroke_to(point))
     assert 0.0 < track.deviation.max() < 2e-7
-    assert min(in_sockets(masticator, y) for y in track.path.sample(track.times)[0]) > 0.0
+    assert min(in_sockets(mechanism, y) for y in track.path.sample(track.times)[0]) > 0.0
     assert track.error_max < 2 * STEP
     test_acceleration_is_continuous(track)
 
 
-def test_the_smallest_deviation_is_taken_where_no_pose_is_inside(masticator):
+def test_the_smallest_deviation_is_taken_where_no_pose_is_inside(mechanism):
     times, points = stroke_to((0.00475, 0.007125, -0.007125))
-    track = track_incisor(masticator, times, points)
-    assert min(in_sockets(masticator, y) for y in track.path.sample(times)[0]) > 0.0
+    track = track_incisor(mechanism, times, points)
+    assert min(in_sockets(mechanism, y) for y in track.path.sample(times)[0]) > 0.0
     test_acceleration_is_continuous(track)
     # A second search at the middle, from elsewhere and without derivatives.
-    home = masticator.frame_pose(masticator.home, 'incisor').position
+    home = mechanism.frame_pose(mechanism.home, 'incisor').position
 
     def distance(y):
-        return 1e3 * np.linalg.norm(incisor_of(masticator, y) - home - points[250])
+        return 1e3 * np.linalg.norm(incisor_of(mechanism, y) - home - points[250])
 
     scale, start = np.array([1e-3, 1e-3, 1e-2, 1e-2]), track.path(0.45)[0]
     found = minimize(
         lambda z: distance(start + z * scale) ** 2, np.zeros(4), method='SLSQP',
             bounds=[(-10.0, 10.0)] * 4,
         constraints={
-            'type': 'ineq', 'fun': lambda z: 1e3 * in_sockets(masticator, start + z * scale)
+            'type': 'ineq', 'fun': lambda z: 1e3 * in_sockets(mechanism, start + z * scale)
         },
         options={'ftol': 1e-10, 'maxiter': 300},
     )  # fmt: skip
@@ -254,64 +249,64 @@ def incisor_of(mechanism, y):
     return mechanism.frame_pose(mechanism.solve(y), 'incisor').position
 
 
-def test_the_worst_is_named_with_what_it_would_take(masticator):
+def test_the_worst_is_named_with_what_it_would_take(mechanism):
     times, points = stroke_to((0.0048, 0.0072, -0.0072))
     message = (
         r'at t = 0\.5 s: condyle_right x .* the worst of \d\d samples; the nearest .* (0\.2\d+) mm'
     )
     with pytest.raises(LimitError, match=message) as refused:
-        track_incisor(masticator, times, points)
+        track_incisor(mechanism, times, points)
     needed = float(re.search(message, str(refused.value))[1]) * 1e-3
-    track = track_incisor(masticator, times, points, largest_deviation=1.01 * needed)
+    track = track_incisor(mechanism, times, points, largest_deviation=1.01 * needed)
     assert track.deviation.max() == pytest.approx(needed, rel=0.01)
 
 
-def test_out_of_reach_is_refused_with_the_time(masticator):
+def test_out_of_reach_is_refused_with_the_time(mechanism):
     with pytest.raises((ReachError, LimitError), match=r'at t = 0\.\d+ s'):
-        track_incisor(masticator, *ramp_to([0.3, 0.0, 0.3]))
+        track_incisor(mechanism, *ramp_to([0.3, 0.0, 0.3]))
 
 
-def test_malformed_recordings_are_refused(masticator):
+def test_malformed_recordings_are_refused(mechanism):
     times, points = ramp_to([0, 0, -0.01])
     broken = points.copy()
     broken[7, 2] = np.nan
     with pytest.raises(InputError, match='incisor_z at 0.07 s is nan'):
-        track_incisor(masticator, times, broken)
+        track_incisor(mechanism, times, broken)
     with pytest.raises(InputError, match='must increase'):
-        track_incisor(masticator, times[::-1], points)
+        track_incisor(mechanism, times[::-1], points)
     with pytest.raises(InputError, match='shape'):
-        track_incisor(masticator, times, points[:, :2])
+        track_incisor(mechanism, times, points[:, :2])
     with pytest.raises(InputError, match='tolerance'):
-        track_incisor(masticator, times, points, tolerance=-1.0)
+        track_incisor(mechanism, times, points, tolerance=-1.0)
 
 
-def test_joints_too_fast_for_their_limits_are_slowed_down_nearby(masticator):
+def test_joints_too_fast_for_their_limits_are_slowed_down_nearby(mechanism):
     """The incisor closes at 0.49 m/s and stops within a sample, as teeth do."""
     times = np.linspace(0.0, 0.4, 401)
     opening = 0.004 * np.minimum(1.0, times / 0.2) ** 3 * (10 - 9 * np.minimum(1.0, times / 0.2))
     closing = np.maximum(0.0, 0.49 * (0.3 - times))
     points = np.zeros((401, 3))
     points[:, 2] = -np.minimum(opening, closing)
-    track = track_incisor(masticator, times, np.round(points / STEP) * STEP)
+    track = track_incisor(mechanism, times, np.round(points / STEP) * STEP)
     wide = track.times[track.tolerance > STEP]
     assert 0.28 < wide[0] and wide[-1] < 0.32
     fine = np.linspace(0.28, 0.32, 401)
-    speeds = [np.abs(masticator.solve(*track.path(t)).velocity).max() for t in fine]
+    speeds = [np.abs(mechanism.solve(*track.path(t)).velocity).max() for t in fine]
     assert 38.0 < max(speeds) < 40.2
     assert np.sqrt(3) * STEP < track.error_max < np.sqrt(3) * track.tolerance.max()
 
 
 @pytest.mark.skipif(not RECORDING.exists(), reason='the recording is not beside this checkout')
-def test_recorded_human_stroke(masticator):
+def test_recorded_human_stroke(mechanism):
     table = np.genfromtxt(RECORDING, delimiter=',', names=True)
     points = np.column_stack([table[f'incisor_{axis}'] for axis in 'xyz'])
-    track = track_incisor(masticator, table['time'], points)
+    track = track_incisor(mechanism, table['time'], points)
     assert track.error_max < 1e-4  # where the teeth meet
     assert track.error_rms < 2e-5
     assert track.socket_margin > 0.0
     assert len(track.path.knots) == len(table)
-    motions = [masticator.solve(*track.path(t)) for t in track.times]
-    assert not any(masticator.range_violations(motion) for motion in motions)
+    motions = [mechanism.solve(*track.path(t)) for t in track.times]
+    assert not any(mechanism.range_violations(motion) for motion in motions)
 
 
 def test_without_contacts_the_platform_turns_only_as_far_as_it_must():

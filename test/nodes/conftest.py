@@ -6,8 +6,6 @@ import os
 
 import pytest
 
-from masticator_dynamics import Mechanism
-
 
 @pytest.fixture(scope='session')
 def ros_domain():
@@ -21,9 +19,18 @@ def ros_domain():
     patch.undo()
 
 
-@pytest.fixture(scope='session')
-def mechanism():
-    return Mechanism.load('masticator')
+@pytest.fixture
+def ros_node(ros_domain):
+    """A lifecycle node in this process, not spun."""
+    import rclpy
+    from rclpy.lifecycle import LifecycleNode
+
+    context = rclpy.Context()
+    rclpy.init(context=context)
+    node = LifecycleNode('dynamics', context=context, namespace='here')
+    yield node
+    node.destroy_node()
+    rclpy.shutdown(context=context)
 
 
 @pytest.fixture(scope='module')  # it would keep the computer busy beside other tests

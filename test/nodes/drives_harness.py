@@ -12,7 +12,7 @@ import can
 import numpy as np
 import yaml
 from drives.loopback import python_can
-from processes import SimulatedDrives, simulated_bus, wait_for
+from processes import SimulatedDrives, meanwhile, simulated_bus, wait_for
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool
@@ -170,28 +170,23 @@ class DrivesPeer(Peer):
 
         Unless ``patient``, continue even if the drives stop before they follow.
         """
-        ended, begin = threading.Event(), time.monotonic()
+        begin = time.monotonic()
         self.last_command, self.longest_pause = 0.0, 0.0
 
-        def send():
+        def send(ended):
             while not ended.wait(1.0 / self.rate):
                 before = self.last_command or time.time()
                 self.command(**motion(time.monotonic() - begin))
                 self.last_command = time.time()
                 self.longest_pause = max(self.longest_pause, self.last_command - before)
 
-        thread = threading.Thread(target=send)
-        thread.start()
-        try:
+        with meanwhile(send):
             wait_for(
                 lambda: self.phase() == FOLLOWING or (not patient and self.phase() == LATCHED),
                 'following',
                 LONG,
             )
             yield
-        finally:
-            ended.set()
-            thread.join()
 
     def chew(self, patient=True):
         """Keep sending commands that chew."""

@@ -16,7 +16,7 @@ from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import WrenchStamped
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState, GetState
-from processes import PATIENCE, PYTHON, START, Process, wait_for
+from processes import PATIENCE, PYTHON, START, Process, meanwhile, wait_for
 from rcl_interfaces.srv import SetParameters
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import Parameter
@@ -373,20 +373,13 @@ class Client(Peer):
 
     @contextlib.contextmanager
     def _sending(self, what, received, publish, period):
-        ended = threading.Event()
-
-        def send():
+        def send(ended):
             while not ended.wait(period):
                 publish()
 
-        thread = threading.Thread(target=send)
-        thread.start()
-        try:
+        with meanwhile(send):
             wait_for(received, what)
             yield
-        finally:
-            ended.set()
-            thread.join()
 
     def collect(self, count=50):
         """Collect at least this many successive states, stamped from now on."""

@@ -209,7 +209,7 @@ def test_a_second_sensor_ends_it(robot):
     timer = robot.node.create_timer(0.002, lambda: second.publish(nothing(robot)))
     try:
         result = robot.result_of(handle)
-        assert result.reason == 'several sensors'
+        assert result.reason == 'several publishers'
         assert 'the force has 2 publishers' in result.message
         assert max(robot.felt) < 45.0 and robot.felt[-1] == 0.0
         refused = robot.result_of(robot.request(robot.goal()))
@@ -219,6 +219,64 @@ def test_a_second_sensor_ends_it(robot):
         robot.node.destroy_publisher(second)
     robot.open()
     assert robot.result_of(robot.request(robot.goal())).reason == 'done'
+
+
+def test_a_second_publisher_of_joints_ends_it(robot):
+    """A bag that is played: joints that jump to and fro would be what the law presses by."""
+    robot.open()
+    handle = robot.request(robot.goal(duration=0.0))
+    wait_for(lambda: min(list(robot.felt)[-20:]) > 39.0, 'force')
+    robot.felt.clear()
+    played = robot.node.create_publisher(JointState, 'joint_states', 10)
+    message = JointState(name=list(robot.mechanism.actuated), position=[0.0] * 6)
+
+    def play():
+        message.header.stamp = to_time(robot.now())
+        played.publish(message)
+
+    timer = robot.node.create_timer(0.02, play)
+    try:
+        result = robot.result_of(handle)
+        assert result.reason == 'several publishers', result.message
+        assert 'joint_states has 2 publishers' in result.message
+        assert max(robot.felt) < 45.0
+        refused = robot.result_of(robot.request(robot.goal()))
+        assert refused.reason == 'refused' and 'joint_states has 2 publishers (' in refused.message
+    finally:
+        robot.node.destroy_timer(timer)
+        robot.node.destroy_publisher(played)
+    robot.open()
+    assert robot.result_of(robot.request(robot.goal())).reason == 'done'
+
+
+def test_a_second_publisher_of_the_wanted_force_ends_it(robot):
+    """Two wishes in turn: nobody has asked for what would come of them."""
+    robot.open()
+    message = WrenchStamped()
+    message.header.frame_id = 'maxilla'
+    message.wrench.force.z = 25.0
+
+    def stream():
+        message.header.stamp = to_time(robot.now())
+        robot.force.publish(message)
+
+    timer, streamed = robot.node.create_timer(0.01, stream), robot.goal(times=[], forces=[])
+    streamed.duration, second = 0.0, None
+    try:
+        handle = robot.request(streamed)
+        wait_for(lambda: min(list(robot.felt)[-20:]) > 24.0, 'force')
+        second = robot.node.create_publisher(WrenchStamped, 'force_reference', 10)
+        result = robot.result_of(handle)
+        assert result.reason == 'several publishers', result.message
+        assert 'force_reference has 2 publishers' in result.message
+        refused = robot.result_of(robot.request(streamed))
+        assert 'force_reference has 2 publishers (' in refused.message
+        # A goal that brings its forces does not care.
+        assert robot.result_of(robot.request(robot.goal())).reason == 'done'
+    finally:
+        robot.node.destroy_timer(timer)
+        if second is not None:
+            robot.node.destroy_publisher(second)
 
 
 def test_joints_with_one_stamp_from_the_future_are_followed(robot):

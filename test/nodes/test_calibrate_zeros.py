@@ -12,8 +12,7 @@ import pytest
 rclpy = pytest.importorskip('rclpy', reason='rclpy is not installed')
 
 from drives.ideal_drives import IdealDrives  # noqa: E402
-from processes import has_multicast, wait_for  # noqa: E402
-from rclpy.lifecycle import LifecycleNode  # noqa: E402
+from processes import meanwhile, needs_multicast, wait_for  # noqa: E402
 from scipy.interpolate import CubicSpline  # noqa: E402
 
 from masticator_dynamics import Mechanism  # noqa: E402
@@ -47,16 +46,6 @@ def settings(duration, largest_error, tolerance=0.0):
     )
 
 
-@pytest.fixture(scope='module')
-def ros_node(ros_domain):
-    context = rclpy.Context()
-    rclpy.init(context=context)
-    node = LifecycleNode('served', context=context)
-    yield node
-    node.destroy_node()
-    rclpy.shutdown(context=context)
-
-
 class Hand:
     """Moves torque-free drives whose encoders began to count somewhere."""
 
@@ -85,7 +74,7 @@ def served(ros_node, mechanism, monkeypatch):
     monkeypatch.setattr(zero_calibration, '_LOOK', 1.0)
     monkeypatch.setattr(zero_calibration, '_POLL', 0.004)
     supervisor = Supervisor(load_drives('drives.yaml'), mechanism)
-    hand, ended = Hand(mechanism), threading.Event()
+    hand = Hand(mechanism)
     drives = IdealDrives(supervisor, hand.shown[0])
     drives.cycle(3)
     after = []
@@ -109,7 +98,7 @@ def served(ros_node, mechanism, monkeypatch):
     requests = DriveRequests(ros_node, supervisor, network, exchange, home, 1.0, zeros)
     requests.active = True
 
-    def run():
+    def run(ended):
         while not ended.wait(0.002):
             moving = hand.moves and hand.row < len(hand.shown) and not drives.homing
             drives.velocity = np.full(6, float(moving))
@@ -117,13 +106,11 @@ def served(ros_node, mechanism, monkeypatch):
                 drives.position = hand.next().copy()
             drives.cycle()
 
-    thread = threading.Thread(target=run)
-    thread.start()
-    yield types.SimpleNamespace(
+    served = types.SimpleNamespace(
         requests=requests, supervisor=supervisor, hand=hand, zeros=zeros, drives=drives, after=after
     )
-    ended.set()
-    thread.join()
+    with meanwhile(run):
+        yield served
     requests.destroy()
 
 
@@ -215,7 +202,7 @@ class Moved:
         self.velocity = self._course(self._time, 1) * (self.moving and self._time < LASTS)
 
 
-@pytest.mark.skipif(not has_multicast(), reason='no multicast route, so no bus between processes')
+@needs_multicast
 def test_zeros_of_drives_on_a_bus(ros_domain, mechanism, tmp_path) -> None:
     """Encoders that count from elsewhere: the node hears, sets and verifies them through frames."""
     # The drives are a thread beside others: 0.25 s must pass before it counts as lost.

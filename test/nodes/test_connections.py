@@ -10,7 +10,7 @@ import pytest
 rclpy = pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('can', reason='python-can is not installed')
 
-from processes import has_multicast, wait_for  # noqa: E402
+from processes import needs_multicast, wait_for  # noqa: E402
 from rclpy.duration import Duration  # noqa: E402
 from rclpy.qos import (  # noqa: E402
     DurabilityPolicy,
@@ -185,7 +185,7 @@ def test_two_nodes_dynamics_of_one_name_tell_of_each_other(ros_domain):
         assert [node.end() for node in nodes] == [0, 0, 0]
 
 
-@pytest.mark.skipif(not has_multicast(), reason='no multicast route, so no CAN bus for processes')
+@needs_multicast
 def test_drives_follow_one_commander(ros_domain, mechanism, tmp_path):
     robot, topic = Robot(mechanism, tmp_path, 'two'), '/two/servo_drives/command'
     try:
@@ -240,7 +240,7 @@ def check_planners(node, peer):
         wait_for(lambda: states, 'joint states')
 
 
-@pytest.mark.skipif(not has_multicast(), reason='no multicast route, so no CAN bus for the twin')
+@needs_multicast
 @pytest.mark.parametrize(('food', 'publishers'), [({}, 0), ({'food': 'soft'}, 1)])
 def test_a_twin_without_food_leaves_its_force_to_others(ros_domain, tmp_path, food, publishers):
     """A publisher that never sends is no sensor of the food's force."""

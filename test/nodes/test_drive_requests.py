@@ -13,8 +13,7 @@ rclpy = pytest.importorskip('rclpy', reason='rclpy is not installed')
 
 from diagnostic_msgs.msg import DiagnosticStatus  # noqa: E402
 from drives.ideal_drives import IdealDrives  # noqa: E402
-from processes import PATIENCE, wait_for  # noqa: E402
-from rclpy.lifecycle import LifecycleNode  # noqa: E402
+from processes import PATIENCE, meanwhile, wait_for  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
 
 from masticator_dynamics.drives.command import Command  # noqa: E402
@@ -32,21 +31,11 @@ from masticator_dynamics.ros.servo_drives.drive_runtime import DriveRuntime  # n
 pytestmark = pytest.mark.waiting
 
 
-@pytest.fixture(scope='module')
-def ros_node(ros_domain):
-    context = rclpy.Context()
-    rclpy.init(context=context)
-    node = LifecycleNode('served', context=context)
-    yield node
-    node.destroy_node()
-    rclpy.shutdown(context=context)
-
-
 @pytest.fixture
 def served(ros_node, mechanism):
     """Requests to homed drives, which run until the end."""
     supervisor = Supervisor(load_drives('drives.yaml'), mechanism)
-    drives, ended = IdealDrives(supervisor, mechanism.home.position), threading.Event()
+    drives = IdealDrives(supervisor, mechanism.home.position)
     drives.cycle(3)
     drives.find_home()
     exchange = types.SimpleNamespace(running=True, failure=None)
@@ -57,15 +46,12 @@ def served(ros_node, mechanism):
     requests = DriveRequests(ros_node, supervisor, as_set_up, exchange, home, 1.0)
     requests.active = True
 
-    def run():
+    def run(ended):
         while not ended.wait(0.001):
             drives.cycle()
 
-    thread = threading.Thread(target=run)
-    thread.start()
-    yield requests, supervisor, exchange
-    ended.set()
-    thread.join()
+    with meanwhile(run):
+        yield requests, supervisor, exchange
     requests.destroy()
 
 
@@ -109,7 +95,7 @@ def ask(ros_node):
     thread.start()
 
     def request(name):
-        service = client.create_client(Trigger, f'served/{name}')
+        service = client.create_client(Trigger, f'/here/dynamics/{name}')
         assert service.wait_for_service(PATIENCE)
         return service.call_async(Trigger.Request())
 

@@ -17,7 +17,7 @@ import yaml
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('can', reason='python-can is not installed')
 
-from processes import has_multicast
+from processes import needs_multicast
 
 from masticator_dynamics.drives.configuration import find_file
 from nodes.drives_harness import CRANKS, FOLLOWING, POWERED, Robot
@@ -28,9 +28,7 @@ pytestmark = [
     pytest.mark.clock,
     pytest.mark.sweep,  # each kind of fault has a test of its own
     pytest.mark.timeout(600.0 + 60.0 * MINUTES),
-    pytest.mark.skipif(
-        not has_multicast(), reason='no multicast route, so no CAN bus between processes'
-    ),
+    needs_multicast,
     pytest.mark.flaky(reruns=0),  # what was not detected once is a defect
 ]
 

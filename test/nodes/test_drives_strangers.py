@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A stranger on the bus alters drives: `servo_drives` sets them up and has them homed again."""
 
-import contextlib
 import struct
 import threading
 import time
@@ -14,7 +13,7 @@ pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('can', reason='python-can is not installed')
 
 from lifecycle_msgs.msg import Transition
-from processes import has_multicast, wait_for
+from processes import meanwhile, needs_multicast, wait_for
 
 from masticator_dynamics.drives.can_bus import open_bus
 from masticator_dynamics.drives.configuration import load_drives
@@ -23,9 +22,7 @@ from nodes.drives_harness import LATCHED, LONG, POWERED, Robot, can, told
 pytestmark = [
     pytest.mark.waiting,
     pytest.mark.early,
-    pytest.mark.skipif(
-        not has_multicast(), reason='no multicast route, so no CAN bus between processes'
-    ),
+    needs_multicast,
 ]
 OFFSET = bytes.fromhex('237c6000e8030000')  # 0x607C = 1000
 ATTACKS = {
@@ -147,24 +144,18 @@ def test_each_further_write_needs_another_reset(robot):
 
 def test_writes_that_go_on_keep_drives_from_being_set_up_and_homed(robot):
     peer = robot.enabled()
-    ended = threading.Event()
 
-    def write():
+    def write(ended):
         while not ended.wait(0.004):
             robot.trace.send(0x603, OFFSET)
 
-    thread = threading.Thread(target=write)
-    thread.start()
-    try:
+    with meanwhile(write):
         told(robot, 'SDO writes')
         robot.at_rest()
         for _ in range(3):
             (message,) = reset(peer)
             assert 'crank_3' in message
             assert not peer.request('home')[0] and not peer.request('enable')[0]
-    finally:
-        ended.set()
-        thread.join()
     assert reset(peer) == []
     success, message = peer.request('enable')
     assert not success and 'crank_3 is not homed' in message
@@ -190,13 +181,11 @@ def test_a_write_during_homing_ends_it(robot, pauses):
     assert not all(success for success, _ in results)
 
 
-@contextlib.contextmanager
 def forging(robot, degrees):
     """Answer every reading of crank_1's temperature before the drive does."""
-    ended = threading.Event()
     answer = b'\x4b\x02\x20\x00' + struct.pack('<hxx', round(10.0 * degrees))
 
-    def run():
+    def run(ended):
         with open_bus(load_drives(robot.file).bus) as bus:
             while not ended.is_set():
                 message = bus.recv(0.05)
@@ -205,13 +194,7 @@ def forging(robot, degrees):
                 if bytes(message.data).startswith(b'\x40\x02\x20'):
                     bus.send(can.Message(arbitration_id=0x581, is_extended_id=False, data=answer))
 
-    thread = threading.Thread(target=run)
-    thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        thread.join()
+    return meanwhile(run)
 
 
 def test_a_forged_temperature_is_told_and_not_believed(robot):

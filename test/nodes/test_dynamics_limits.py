@@ -19,7 +19,6 @@ pytest.importorskip('rclpy', reason='rclpy is not installed')
 import rclpy
 from geometry_msgs.msg import WrenchStamped
 from processes import wait_for
-from rclpy.lifecycle import LifecycleNode
 
 from masticator_dynamics.ros.common.managed_node import declare
 from masticator_dynamics.ros.dynamics.runtime import (
@@ -129,17 +128,6 @@ def test_forces_of_actuated_joints_are_published_on_their_child_links(limited):
         assert np.linalg.norm(moment) > 0.5 * abs(torque) > 0.0
         stamps = [nanoseconds(m.header.stamp) for m in received]
         assert np.median(np.diff(stamps)) == 20_000_000
-
-
-@pytest.fixture
-def ros_node(ros_domain):
-    """A lifecycle node in this process, not spun."""
-    context = rclpy.Context()
-    rclpy.init(context=context)
-    node = LifecycleNode('dynamics', context=context, namespace='here')
-    yield node
-    node.destroy_node()
-    rclpy.shutdown(context=context)
 
 
 @pytest.mark.parametrize('limits', [False, True])

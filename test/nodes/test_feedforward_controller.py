@@ -123,11 +123,6 @@ class Run:
             process.kill()
 
 
-@pytest.fixture(scope='module')
-def mechanism():
-    return Mechanism.load('masticator')
-
-
 def program(package, name):
     from ament_index_python.packages import get_package_prefix
 

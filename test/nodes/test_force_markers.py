@@ -15,7 +15,6 @@ from masticator_dynamics.description.visuals import shapes
 rclpy = pytest.importorskip('rclpy', reason='rclpy is not installed (pip extra "ros", or ROS 2)')
 
 from processes import ROOT, wait_for  # noqa: E402
-from rclpy.lifecycle import LifecycleNode  # noqa: E402
 from visualization_msgs.msg import Marker, MarkerArray  # noqa: E402
 
 from masticator_dynamics.ros.common import markers  # noqa: E402
@@ -83,17 +82,6 @@ class Easel:
     def close(self):
         self.markers.destroy()
         self.listener.destroy_node()
-
-
-@pytest.fixture
-def ros_node(ros_domain):
-    """A lifecycle node in this process, not spun."""
-    context = rclpy.Context()
-    rclpy.init(context=context)
-    node = LifecycleNode('dynamics', context=context, namespace='here')
-    yield node
-    node.destroy_node()
-    rclpy.shutdown(context=context)
 
 
 @pytest.fixture

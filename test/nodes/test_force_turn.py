@@ -17,7 +17,7 @@ from masticator_dynamics.motion import MotionPath
 from masticator_dynamics.ros.dynamics.cycle import ExecutedMotion, FeedforwardCycle, Piece
 from masticator_dynamics.ros.dynamics.effort_limits import EffortClamp
 from masticator_dynamics.ros.dynamics.force_turn import ForceTurn, JointReadings, PressingJob
-from masticator_dynamics.ros.dynamics.measured_wrenches import BiteForce
+from masticator_dynamics.ros.dynamics.measured_wrenches import BiteForce, MeasuredWrenches
 
 PERIOD = 2_000_000  # ns
 OPEN = np.array([0.0, 0.0, 0.0, 0.08])
@@ -212,6 +212,26 @@ def test_an_observer_is_a_source_or_a_check() -> None:
     rig.turn.begin(rig.job)
     rig.run(400)
     assert rig.job.law.release is None and rig.job.law.state is State.FORCE
+
+
+@pytest.mark.parametrize('topic', ['the force', 'joint_states', 'force_reference'])
+def test_what_two_publish_is_let_go_of(topic) -> None:
+    rig = Rig()
+    rig.job._streamed = MeasuredWrenches(rig.mechanism)
+    topics = {
+        'the force': rig.bite, 'joint_states': rig.turn.joints,
+        'force_reference': rig.job._streamed,
+    }  # fmt: skip
+    for each in topics.values():
+        each.publishers = 1
+    rig.turn.begin(rig.job)
+    rig.run(300)
+    assert rig.job.law.release is None
+    topics[topic].publishers = 2
+    rig.run(1)
+    release = rig.job.law.release
+    assert release.reason is Reason.SEVERAL and not release.reason.wanted
+    assert release.text == f'{topic} has 2 publishers; a goal needs it from one'
 
 
 def cost() -> float:

@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
-from processes import has_multicast
+from processes import needs_multicast
 
 from masticator_dynamics.ros.common import diagnostics
 from nodes.drives_harness import Robot, told, write_drives
@@ -18,9 +18,7 @@ from nodes.harness import NodeProcess
 pytestmark = pytest.mark.waiting
 
 pytest.importorskip('can', reason='python-can is not installed')
-needs_bus = pytest.mark.skipif(
-    not has_multicast(), reason='no multicast route, so no CAN bus between processes'
-)
+needs_bus = needs_multicast
 
 
 def test_it_is_told_once_of_each_and_again_after_a_quiet_minute(monkeypatch):

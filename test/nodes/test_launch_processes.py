@@ -7,7 +7,6 @@ import pathlib
 import signal
 import sys
 import textwrap
-import threading
 import time
 
 import pytest
@@ -15,7 +14,7 @@ import pytest
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
 from lifecycle_msgs.msg import Transition
-from processes import PATIENCE, PYTHON, ROOT, START, Process, children, runs, wait_for
+from processes import PATIENCE, PYTHON, ROOT, START, Process, children, meanwhile, runs, wait_for
 from rosgraph_msgs.msg import Clock
 
 from nodes.harness import NodeProcess, Peer, to_time
@@ -83,25 +82,21 @@ def test_a_planner_that_is_told_to_end_says_nothing(ros_domain, number):
 def test_a_planner_on_simulated_time_is_understood(ros_domain):
     node = NodeProcess(namespace='clocked', use_sim_time=True, rate=100.0)
     planner, peer = planner_of('clocked', '-p', 'use_sim_time:=true'), Peer('dynamics', 'clocked')
-    ended = threading.Event()
 
-    def tick(clock):
+    def tick(ended, clock):
         now = 1000 * 10**9
         while not ended.wait(0.01):
             now += 10_000_000
             clock.publish(Clock(clock=to_time(now)))
 
-    thread = threading.Thread(target=tick, args=(peer.node.create_publisher(Clock, '/clock', 10),))
     try:
-        thread.start()
-        (line, *_) = node.wait_for_line('joint_trajectory accepted: 51 points')
-        assert 0.0 < float(line.partition('starts in ')[2].partition(' s')[0]) <= 0.5
-        assert not node.log('rejected')
-        planner.end()
-        assert not planner.log('Traceback')
+        with meanwhile(tick, peer.node.create_publisher(Clock, '/clock', 10)):
+            (line, *_) = node.wait_for_line('joint_trajectory accepted: 51 points')
+            assert 0.0 < float(line.partition('starts in ')[2].partition(' s')[0]) <= 0.5
+            assert not node.log('rejected')
+            planner.end()
+            assert not planner.log('Traceback')
     finally:
-        ended.set()
-        thread.join()
         planner.kill()
         peer.close()
         assert node.end() == 0

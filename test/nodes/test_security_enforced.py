@@ -15,7 +15,7 @@ import pytest
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('can', reason='python-can is not installed')
 
-from processes import PYTHON, ROOT, SimulatedDrives, completed, has_multicast
+from processes import PYTHON, ROOT, SimulatedDrives, completed, needs_multicast
 
 from masticator_dynamics.files.share import share_directory
 from nodes.drives_harness import POWERED, BusTrace, write_drives
@@ -24,9 +24,7 @@ from tools.security_policy import ENCLAVES, FILE
 
 pytestmark = [
     pytest.mark.waiting,
-    pytest.mark.skipif(
-        not has_multicast(), reason='no multicast route, so no CAN bus between processes'
-    ),
+    needs_multicast,
 ]
 TRIES = 1000
 

@@ -11,7 +11,7 @@ pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('can', reason='python-can is not installed')
 
 from drives.loopback import datagrams
-from processes import has_multicast, wait_for
+from processes import needs_multicast, wait_for
 from std_msgs.msg import Bool
 
 from masticator_dynamics.drives.configuration import bus_load, load_drives
@@ -37,9 +37,7 @@ from nodes.harness import nanoseconds
 pytestmark = [
     pytest.mark.waiting,
     pytest.mark.early,
-    pytest.mark.skipif(
-        not has_multicast(), reason='no multicast route, so no CAN bus between processes'
-    ),
+    needs_multicast,
 ]
 
 

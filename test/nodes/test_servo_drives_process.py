@@ -13,7 +13,7 @@ pytest.importorskip('can', reason='python-can is not installed')
 
 from lifecycle_msgs.msg import State as LifeCycle
 from lifecycle_msgs.msg import Transition
-from processes import START, has_multicast, wait_for
+from processes import START, needs_multicast, wait_for
 from sensor_msgs.msg import JointState
 
 from masticator_dynamics.drives.configuration import load_drives
@@ -39,9 +39,7 @@ from nodes.harness import NodeProcess, to_time
 pytestmark = [
     pytest.mark.waiting,
     pytest.mark.early,
-    pytest.mark.skipif(
-        not has_multicast(), reason='no multicast route, so no CAN bus between processes'
-    ),
+    needs_multicast,
 ]
 
 

@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('can', reason='python-can is not installed')
 
-from processes import START, SimulatedDrives, has_multicast, wait_for
+from processes import START, SimulatedDrives, needs_multicast, wait_for
 
 from nodes.drives_harness import EMERGENCY, LONG, BusTrace, Robot, told, write_drives
 from nodes.harness import NodeProcess, Peer
@@ -18,9 +18,7 @@ from nodes.harness import NodeProcess, Peer
 pytestmark = [
     pytest.mark.waiting,
     pytest.mark.early,
-    pytest.mark.skipif(
-        not has_multicast(), reason='no multicast route, so no CAN bus between processes'
-    ),
+    needs_multicast,
 ]
 ALL = 'crank_1, crank_2, crank_3, crank_4, crank_5, crank_6'
 

@@ -19,7 +19,7 @@ import pytest
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('can', reason='python-can is not installed')
 
-from processes import PYTHON, ROOT, START, Process, has_multicast
+from processes import PYTHON, ROOT, START, Process, needs_multicast
 
 from nodes.harness import READY
 from nodes.launch_files import launch_file, needs_launch
@@ -140,7 +140,7 @@ def start_and_end(environment):
 
 
 @needs_launch
-@pytest.mark.skipif(not has_multicast(), reason='no multicast route, so no CAN bus for the twin')
+@needs_multicast
 @pytest.mark.timeout(START + 120 * STARTS)
 def test_all_come_up_and_all_end_and_none_is_left(ros_domain, tmp_path):
     if not (ROOT / '.venv/lib/masticator_dynamics').is_dir() and not os.environ.get(

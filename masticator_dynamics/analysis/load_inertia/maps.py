@@ -166,14 +166,15 @@ class _Lookup:
         code = _code(function, outputs, coordinates, tuple(part.shape for part in model))
         self._code, self._count = code, coordinates
         self._numbers = np.concatenate([part.ravel() for part in model])
-        self._one = np.concatenate([np.zeros(coordinates), self._numbers]), np.empty((1, outputs))
-        self._addresses = [address(part) for part in self._one]
+        row = np.concatenate([np.zeros(coordinates), self._numbers])
+        self._single = row, np.empty((1, outputs))
+        self._addresses = [address(part) for part in self._single]
 
     def __call__(self, points: FloatArray) -> FloatArray:
         """Outputs (N, m) at points (N, n)."""
         if len(points) != 1:
             return self._code.of_tables(points[None], self._numbers[None])[0]
-        row, out = self._one
+        row, out = self._single
         row[: self._count] = points[0]
         self._code.row.row(*self._addresses)
         return out.copy()

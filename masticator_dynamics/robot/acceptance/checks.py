@@ -15,8 +15,8 @@ from masticator_dynamics.engine.arrays import FloatArray, rms
 from masticator_dynamics.files.joint_series import JointSeries
 from masticator_dynamics.robot.acceptance.passes import Run
 from masticator_dynamics.robot.recording import topics
-from masticator_dynamics.robot.recording.health import overlapped
 from masticator_dynamics.robot.recording.nodes import VISUAL_RATE
+from masticator_dynamics.robot.recording.stalls import overlapped
 from masticator_dynamics.robot.twin.food import load_food
 
 POSITION_TOLERANCE = 1e-6  # rad or m

@@ -28,6 +28,7 @@ from masticator_dynamics.engine.evaluation.frames import FrameChain
 from masticator_dynamics.engine.evaluation.results import Effort
 from masticator_dynamics.files.joint_series import ForceSeries
 from masticator_dynamics.mechanism import Mechanism
+from masticator_dynamics.motion.motion_rows import rows_at
 from masticator_dynamics.robot.acceptance.link_motion import LinkMotion
 from masticator_dynamics.robot.recording import topics
 from masticator_dynamics.robot.recording.record import Record
@@ -55,18 +56,18 @@ class Bite:
 
 @dataclasses.dataclass(frozen=True)
 class Peaks:
-    """Largest magnitudes of the torques (n_u,), and ranges of the contact multipliers (n_c,)."""
+    """Largest magnitudes of the torques (n_u,), and ranges of the contacts' forces (n_c,)."""
 
     torque: FloatArray
     lowest: FloatArray
     highest: FloatArray
 
-    def including(self, torque: FloatArray, multipliers: FloatArray) -> Peaks:
-        """These peaks extended by torques (N, n_u) and multipliers (N, n_c)."""
+    def including(self, torque: FloatArray, forces: FloatArray) -> Peaks:
+        """These peaks extended by torques (N, n_u) and normal forces (N, n_c)."""
         return Peaks(
             np.maximum(self.torque, np.abs(torque).max(axis=0)),
-            np.minimum(self.lowest, multipliers.min(axis=0)),
-            np.maximum(self.highest, multipliers.max(axis=0)),
+            np.minimum(self.lowest, forces.min(axis=0)),
+            np.maximum(self.highest, forces.max(axis=0)),
         )
 
 
@@ -223,8 +224,16 @@ class Pass:
         series = self.record[topics.CONTACTS]
         effort = series.effort[:, series.columns(self.mechanism.contacts)]
         # The same stamps, unless recording began or ended between messages of a cycle.
-        columns = [np.interp(self.state.stamps, series.stamps, column) for column in effort.T]
-        return np.array(columns).reshape(-1, len(self.state.stamps)).T
+        return rows_at(self.state.stamps, series.stamps, effort)
+
+    @property
+    def contact_forces(self) -> FloatArray:
+        """Normal forces (N, n_c) of the contacts, N."""
+        return self.multipliers * self._per_multiplier
+
+    @cached_property
+    def _per_multiplier(self) -> list[float]:
+        return [c.force_per_multiplier for c in self.mechanism.description.contacts]
 
     @property
     def contact_error(self) -> float:
@@ -263,14 +272,14 @@ class Pass:
         mechanism, sent = self.mechanism, self.record.bite
         none = np.full(len(mechanism.contacts), np.inf)
         peaks = Peaks(np.zeros(len(mechanism.actuated)), none, -none)
-        peaks = peaks.including(self._sent_back, self.multipliers)
+        peaks = peaks.including(self._sent_back, self.contact_forces)
         step = LIMITED_STEP if self.script.limits else PEAK_STEP
         for times in _chunks(np.arange(0.0, self.script.duration, step)):
             rows = self.script.path.sample(times)
             q = mechanism.feedforward_batch(rows[0]).q
             wrench = wrenches_of_forces(mechanism, q, sent.frame, force_before(sent, times))
             effort = mechanism.feedforward_batch(*rows, wrench, **self.script.effort_options)
-            peaks = peaks.including(effort.actuated, effort.contact)
+            peaks = peaks.including(effort.actuated, effort.contact * self._per_multiplier)
         return peaks
 
     @cached_property

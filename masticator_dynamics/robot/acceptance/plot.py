@@ -13,11 +13,10 @@ import numpy as np
 from masticator_dynamics.analysis.pictures import (
     BLACK,
     BLUE,
-    GREEN,
     ORANGE,
-    PURPLE,
     RED,
-    SKY,
+    legend_beside,
+    plot_lines,
     png_figure,
 )
 from masticator_dynamics.engine.arrays import FloatArray
@@ -83,11 +82,8 @@ def _plot_node_alone(paths: Sequence[Axes], axes: Mapping[str, Axes], forward: P
 
 
 def _plot_contacts(panel: Axes, forward: Pass) -> None:
-    mechanism = forward.mechanism
-    lengths = [float(np.linalg.norm(c.normal)) for c in mechanism.description.contacts]
-    names = [name.replace('_', ' ') for name in mechanism.contacts]
-    forces = (forward.multipliers * lengths).T
-    _plot_lines(panel, forward.state.stamps, list(zip(names, forces, strict=True)))
+    names = [name.replace('_', ' ') for name in forward.mechanism.contacts]
+    plot_lines(panel, forward.state.stamps, names, forward.contact_forces)
     panel.axhline(0.0, color=BLACK, linewidth=0.6)
     panel.set(title='Contact forces', ylabel='normal force\n(N)')
 
@@ -107,7 +103,6 @@ def _plot_displacement(axes: Sequence[Axes], forward: Pass) -> None:
 
 def _plot_motion(axes: Mapping[str, Axes], mechanism: Mechanism, joints: JointSeries) -> None:
     """Independent coordinates: those that slide, and those that turn."""
-    columns = dict(zip(joints.names, joints.position.T, strict=True))
     tree = mechanism.structure.tree.joints
     coordinates = [tree[j] for j in mechanism.independent_rows]
     greek = {n: f'$\\{n}$' for n in ('alpha', 'beta', 'gamma')}
@@ -115,12 +110,10 @@ def _plot_motion(axes: Mapping[str, Axes], mechanism: Mechanism, joints: JointSe
     shown = [unit for unit in scales if unit in axes]
     for unit in shown:
         scale, label = scales[unit]
-        lines = [
-            (greek.get(joint.name, joint.name.replace('_', ' ')), scale * columns[joint.name])
-            for joint in coordinates
-            if joint.unit == unit
-        ]
-        _plot_lines(axes[unit], joints.stamps, lines)
+        names = [joint.name for joint in coordinates if joint.unit == unit]
+        labels = [greek.get(name, name.replace('_', ' ')) for name in names]
+        rows = scale * joints.position[:, joints.columns(names)]
+        plot_lines(axes[unit], joints.stamps, labels, rows)
         axes[unit].set(ylabel=label)
     axes[shown[0]].set(title='Independent coordinates')
 
@@ -153,7 +146,7 @@ def _plot_errors(panel: Axes, run: Run) -> None:
         tracking = pass_.tracking
         label = f'{name}:\n{tracking.rms * 1e3:.3f} mm RMS'
         panel.plot(tracking.time, tracking.error * 1e3, color=colour, label=label)
-    _legend(panel)
+    legend_beside(panel)
     panel.set(title='Incisor: distance from its commanded position', ylabel='error\n(mm)')
     panel.set_ylim(bottom=0.0)
 
@@ -190,18 +183,4 @@ def _plot_efforts(panel: Axes, mechanism: Mechanism, state: JointSeries) -> None
     """Efforts of all actuated joints over time."""
     names = [name.replace('_', ' ') for name in mechanism.actuated]
     effort = state.effort[:, state.columns(mechanism.actuated)]
-    _plot_lines(panel, state.stamps, list(zip(names, effort.T, strict=True)))
-
-
-def _plot_lines(panel: Axes, times: FloatArray, lines: Sequence[tuple[str, FloatArray]]) -> None:
-    """Lines of different colours, every other one dashed, with their legend on the right."""
-    colours = (BLUE, ORANGE, GREEN, RED, PURPLE, SKY)
-    for index, (name, values) in enumerate(lines):
-        style = '-' if index % 2 == 0 else '--'
-        panel.plot(times, values, style, color=colours[index % len(colours)], label=name)
-    if lines:
-        _legend(panel)
-
-
-def _legend(panel: Axes) -> None:
-    panel.legend(loc='center left', bbox_to_anchor=(1.0, 0.5), handlelength=1.8)
+    plot_lines(panel, state.stamps, names, effort)

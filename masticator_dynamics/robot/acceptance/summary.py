@@ -14,6 +14,7 @@ import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.files.joint_series import JointSeries
+from masticator_dynamics.motion.motion_rows import rows_at
 from masticator_dynamics.robot.acceptance.checks import (
     Check,
     gain,
@@ -46,7 +47,8 @@ class Summary:
 
     def as_text(self) -> str:
         """The main numbers for people, aligned in columns."""
-        blocks = aligned(self.rows), torque_table(self.numbers), verdicts(self.checks)
+        torques = [torque_table(self.numbers)] if 'torque_peak_nm' in self.numbers else []
+        blocks = aligned(self.rows), *torques, verdicts(self.checks)
         return '\n\n'.join('\n'.join(block) for block in blocks) + '\n' + self.more
 
 
@@ -123,8 +125,7 @@ def _node_alone(run: Run, moving: JointSeries) -> tuple[dict[str, Any], Rows]:
     """Numbers and rows of a run with the dynamics node alone."""
     forward, mechanism = run.forward, run.forward.mechanism
     state, peaks = forward.state, forward.peaks
-    lengths = [float(np.linalg.norm(c.normal)) for c in mechanism.description.contacts]
-    contacts = forward.multipliers[np.isin(state.stamps, moving.stamps)] * lengths
+    contacts = forward.contact_forces[np.isin(state.stamps, moving.stamps)]
     ranges = _ranges(mechanism.contacts, contacts.min(axis=0), contacts.max(axis=0))
     n = {
         'cycles': len(state.stamps),
@@ -139,7 +140,7 @@ def _node_alone(run: Run, moving: JointSeries) -> tuple[dict[str, Any], Rows]:
         'contact_force_peak_n': {name: max(map(abs, extent)) for name, extent in ranges.items()},
         'contact_force_range_n': ranges,
         'contact_force_range_between_cycles_n': _ranges(
-            mechanism.contacts, peaks.lowest * lengths, peaks.highest * lengths
+            mechanism.contacts, peaks.lowest, peaks.highest
         ),
         'largest_closure_residual_m': float(forward.gap.max()),
         'largest_torque_error_nm': forward.effort_error,
@@ -276,15 +277,11 @@ def _closed_loop_row(run: Run) -> Columns:
     actuated, sent = run.forward.mechanism.actuated, record[topics.STATE]
     drives = record[topics.DRIVES].during(run.forward.script.duration)
     time = drives.stamps
-
-    def at_cycles(stamps: FloatArray, rows: FloatArray) -> FloatArray:
-        return np.stack([np.interp(time, stamps, column) for column in rows.T], axis=1)
-
-    efforts = at_cycles(sent.stamps, sent.effort[:, sent.columns(actuated)])
+    efforts = rows_at(time, sent.stamps, sent.effort[:, sent.columns(actuated)])
     columns = {'time': time} | _joints(drives, actuated, efforts)
     for label, rows in (('_commanded', tracking.commanded), ('', tracking.actual)):
-        columns |= _vector(f'incisor{label}_{{}}', at_cycles(tracking.time, rows))
-    columns |= _vector('bite_f{}', at_cycles(record.bite.stamps, record.bite.force))
+        columns |= _vector(f'incisor{label}_{{}}', rows_at(time, tracking.time, rows))
+    columns |= _vector('bite_f{}', rows_at(time, record.bite.stamps, record.bite.force))
     for name, pass_ in zip(('error', 'error_pd_alone'), run.passes, strict=False):
         columns[name] = np.interp(time, pass_.tracking.time, pass_.tracking.error)
     return columns

@@ -37,7 +37,8 @@ from masticator_dynamics.files.bag import Event
 from masticator_dynamics.files.joint_series import force_series, joint_series
 from masticator_dynamics.interrupt import held_back
 from masticator_dynamics.mechanism import Mechanism
-from masticator_dynamics.motion.motion_rows import MotionRows
+from masticator_dynamics.motion.chewing import opened_pose
+from masticator_dynamics.motion.motion_rows import MotionRows, rows_at
 from masticator_dynamics.robot.laboratory.mouthful import Series, motion_path
 from masticator_dynamics.robot.laboratory.pressed_mouthful import open_gap
 from masticator_dynamics.robot.laboratory.protocol import Mouthful, Stop
@@ -50,7 +51,6 @@ from masticator_dynamics.robot.recording.play import (
     message_class,
     trajectory_message,
 )
-from masticator_dynamics.robot.twin.force_run import opened
 from masticator_dynamics.ros import middleware
 
 DISABLE, APPROACH = '/servo_drives/disable', '/servo_drives/approach'
@@ -189,10 +189,10 @@ class Robot(Recorder):
             raise InputError(f'bites at a force need {error.name}: make setup builds it') from error
 
         gap = open_gap(mouthful.food)
-        start = opened(self._mechanism, mouthful.food.frame, gap)
+        start = opened_pose(self._mechanism, mouthful.food.frame, gap)
         self._serve(mouthful, pause)
         self._go_to(start)
-        client, end = BitingClient(self, self.spin), 'done'
+        client, end = BitingClient(self), 'done'
         sent, before = time.time_ns(), self._health.counts
         try:
             for _ in range(mouthful.strokes):
@@ -306,11 +306,12 @@ class Robot(Recorder):
         bites, loads = self._events(topics.BITE_FORCE), self._events(topics.CONTACTS)
         if bites:
             recorded = force_series(bites, start)
-            force = _at(times, recorded.stamps, np.linalg.norm(recorded.force, axis=1)[:, None])
+            size = np.linalg.norm(recorded.force, axis=1)[:, None]
+            force = rows_at(times, recorded.stamps, size, 0.0, 0.0)
         if loads:
             carried = joint_series(loads, start)
             chosen = carried.columns(self._mechanism.contacts)
-            contact = _at(times, carried.stamps, carried.effort[:, chosen])
+            contact = rows_at(times, carried.stamps, carried.effort[:, chosen], 0.0, 0.0)
         return Series(
             times, home - height, force[:, 0], q, position, velocity, effort, contact, lifts, end
         )
@@ -348,12 +349,6 @@ class Robot(Recorder):
         self.spinner.shutdown()
         self.destroy_node()
         rclpy.shutdown()
-
-
-def _at(times: FloatArray, stamps: FloatArray, values: FloatArray) -> FloatArray:
-    """Values (M, k) at other times (N,): linear between them, zero beyond their ends."""
-    columns = [np.interp(times, stamps, column, left=0.0, right=0.0) for column in values.T]
-    return np.stack(columns, axis=1)
 
 
 def _read(topic: str, content: bytes) -> Any:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.arrays import FloatArray, rms
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.instrument_table import (
     InstrumentTable,
@@ -272,6 +272,19 @@ class FoodFit:
     drawn: DrawnFit
 
 
+def _after_fracture(force: FloatArray, fracture: int) -> tuple[float, list[str]]:
+    """Median force of what flows on, until the curve rises again; a note if it does."""
+    after = force[fracture + 1 :]
+    higher = np.flatnonzero(after >= force[fracture])
+    left = float(np.median(after[: higher[0] if len(higher) else None]))
+    if not len(higher):
+        return left, []
+    return left, [
+        f'after the fracture at {force[fracture]:.4g} N the force rises again, to '
+        f'{after.max():.4g} N; a food does not'
+    ]
+
+
 def fit_food(
     displacement: FloatArray, force: FloatArray, *, thickness: float, softening: float = 1.0
 ) -> FoodFit:
@@ -320,17 +333,10 @@ def fit_food(
         )
     compression, rest = 2.0 * thickness, 1.0
     if fracture is not None:
-        after = f[fracture + 1 :]
         compression = float(0.5 * (depth[fracture] + depth[fracture + 1]))
-        # What is left is the part that flows on, by the median force until the curve rises again.
-        higher = np.flatnonzero(after >= f[fracture])
-        rest = float(np.clip(np.median(after[: higher[0] if len(higher) else None]) / flow,
-                             0.0, 1.0))  # fmt: skip
-        if len(higher):
-            notes.append(
-                f'after the fracture at {f[fracture]:.4g} N the force rises again, to '
-                f'{after.max():.4g} N; a food does not'
-            )
+        left, again = _after_fracture(f, fracture)
+        rest = float(np.clip(left / flow, 0.0, 1.0))
+        notes += again
     fitted = dict(
         thickness=thickness,
         stiffness=stiffness,
@@ -341,7 +347,7 @@ def fit_food(
         softening=softening,
     )
     food = checked(Food, fitted, 'the fitted food')
-    residual = float(np.sqrt(np.mean((predicted(food, depth) - f) ** 2)) / peak)
+    residual = rms(predicted(food, depth) - f) / peak
     drawn = DrawnFit(
         'compression, mm', 1e3 * (whole_x - zero), whole_f, predicted(food, whole_x - zero)
     )

@@ -19,7 +19,7 @@ import functools
 import itertools
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import optimize, stats
@@ -30,6 +30,7 @@ from masticator_dynamics.robot.laboratory.spread import (
     box_test,
     compare_spreads,
     conditions_of,
+    standardised_residuals,
     variances_within,
 )
 
@@ -81,9 +82,23 @@ class Comparison:
     method: str = ''
 
 
+class Analysis(NamedTuple):
+    """Analysis of variance of a figure."""
+
+    effects: list[Effect]
+    comparisons: Sequence[Comparison] = ()
+    spread: Spread | None = None  # how the conditions vary; None if nothing was tested
+    residuals: FloatArray = np.zeros(0)  # (N,), see :func:`.spread.standardised_residuals`
+
+    @property
+    def logarithms(self) -> bool:
+        """Whether logarithms of the figure were analysed."""
+        return self.spread is not None and self.spread.logarithms
+
+
 def analyse(
     factors: Sequence[str], levels: Sequence[Sequence[str]], values: FloatArray, random: bool
-) -> tuple[list[Effect], list[Comparison]]:
+) -> Analysis:
     """Effects of factors and their interactions on a figure, and comparisons of levels.
 
     Parameters
@@ -111,14 +126,14 @@ def analyse(
     terms, missing = _terms(varied, table)
     note = _reason(values, random)
     if not varied or note.startswith('all'):
-        return [*single, *(Effect(name, count, note=note) for name in varied)], []
+        return Analysis([*single, *(Effect(name, count, note=note) for name in varied)])
     cells = conditions_of([table[name] for name in varied])
     spread = compare_spreads(values, cells)
     model = _Model(varied, table, values, cells, spread)
     fit, dropped = model.fit(terms)
     if fit is None:
         reason = 'the levels that occur together do not tell the factors apart'
-        return [*single, *(Effect(name, count, note=reason) for name in varied)], []
+        return Analysis([*single, *(Effect(name, count, note=reason) for name in varied)])
     untold = [Effect(t, count, note='combinations of its levels are missing') for t in missing]
     untold += [
         Effect(t, count, note='one value per combination: it counts as error') for t in dropped
@@ -126,12 +141,15 @@ def analyse(
     terms = [term for term in terms if term not in dropped]
     if fit.df_resid < 1:
         reason = note or 'one value per level: nothing tells the error'
-        return [*single, *(Effect(name, count, note=reason) for name in terms), *untold], []
+        return Analysis([*single, *(Effect(name, count, note=reason) for name in terms), *untold])
     if not note and fit.ssr <= _SAME * fit.centered_tss:
         note = 'no p: repetitions do not differ'
-    effects = model.effects(fit, terms, note)
-    comparisons = [] if note else [c for name in varied for c in model.compared(fit, name)]
-    return [*effects, *single, *untold], comparisons
+    effects = [*model.effects(fit, terms, note), *single, *untold]
+    if note:
+        return Analysis(effects)
+    comparisons = [c for name in varied for c in model.compared(fit, name)]
+    residuals = standardised_residuals(values, cells, spread)
+    return Analysis(effects, comparisons, spread, residuals)
 
 
 def _reason(values: FloatArray, random: bool) -> str:

@@ -21,6 +21,7 @@ from masticator_dynamics.errors import InputError, MasticatorError, SimulationEr
 from masticator_dynamics.limits.ranges import survey_ranges
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion import MotionPath, chewing_stroke, opening_stroke
+from masticator_dynamics.motion.chewing import opened_pose
 from masticator_dynamics.robot.laboratory.mouthful_figures import openings
 from masticator_dynamics.robot.laboratory.protocol import Mouthful, MouthfulMotion, Rest, Stop
 from masticator_dynamics.robot.recording.script import recorded_script
@@ -145,84 +146,50 @@ def motion_path(
     ReachError, LimitError
         If a recording cannot be followed.
     """
-    closed = opening_angle(mechanism, motion.side, motion.occlusal_gap)
-    if closed > 0.5 * motion.opening:
+    beta, molar = mechanism.independent.index('beta'), f'molar_{motion.side}'
+    closed = opened_pose(mechanism, molar, motion.occlusal_gap)
+    opening = motion.opening - float(closed[beta])
+    if opening < 0.5 * motion.opening:
         raise InputError(
-            f'an occlusal gap of {1e3 * motion.occlusal_gap:.3g} mm takes {closed:.3g} rad, more '
-            f'than half of the opening of {motion.opening:.3g} rad'
+            f'an occlusal gap of {1e3 * motion.occlusal_gap:.3g} mm takes {closed[beta]:.3g} rad, '
+            f'more than half of the opening of {motion.opening:.3g} rad'
         )
     if motion.recording:
         chewing = recorded_script(mechanism, pathlib.Path(motion.recording)).path
     else:
         chewing = chewing_stroke(
-            side=motion.side, strokes=strokes, period=motion.period, opening=motion.opening - closed
+            side=motion.side, strokes=strokes, period=motion.period, opening=opening
         )
-    opened = opening_stroke(
-        side=motion.side, start=chewing.end, period=motion.period, opening=motion.opening - closed
+    last = opening_stroke(
+        side=motion.side, start=chewing.end, period=motion.period, opening=opening
     )
-    chewing = MotionPath.joined([chewing, opened])
-    resting = opening_angle(mechanism, motion.side, rest.gap) if rest else 0.0
-    stations = [(0.0, 0.0)]
-    if resting:
+    chewing = MotionPath.joined([chewing, last])
+    resting = opened_pose(mechanism, molar, rest.gap if rest else 0.0)
+    stations = [(0.0, mechanism.home.y)]
+    if resting[beta]:
         stations.append((APPROACH, resting))
     if rest and rest.time:
         stations.append((rest.time, resting))
-    if resting != closed:
+    if resting[beta] != closed[beta]:
         stations.append((APPROACH, closed))
-    return _from_station_to_station(mechanism, stations, chewing)
+    return _from_station_to_station(stations, chewing)
 
 
 def _from_station_to_station(
-    mechanism: Mechanism, stations: Sequence[tuple[float, float]], chewing: MotionPath
+    stations: Sequence[tuple[float, FloatArray]], chewing: MotionPath
 ) -> MotionPath:
-    """Openings (s to get there, rad), then strokes from the last of them."""
-    opened = np.zeros(len(mechanism.independent))
-    opened[mechanism.independent.index('beta')] = 1.0
-    still, names, now, pieces = (0.0 * opened, 0.0 * opened), chewing.names, 0.0, []
-    for (_, before), (seconds, angle) in itertools.pairwise(stations):
-        poses = [before * opened, angle * opened]
-        pieces.append(
-            MotionPath.through([now, now + seconds], poses, start=still, end=still, names=names)
-        )
+    """Stations (s to get there, pose), then strokes from the last of them."""
+    names, now, pieces = chewing.names, 0.0, []
+    still = (np.zeros(len(names)), np.zeros(len(names)))
+    for (_, before), (seconds, pose) in itertools.pairwise(stations):
+        times, poses = [now, now + seconds], [before, pose]
+        pieces.append(MotionPath.through(times, poses, start=still, end=still, names=names))
         now += seconds
     if not pieces:
         return chewing
     raised = chewing.coefficients.copy()
-    raised[:, 0] += stations[-1][1] * opened
+    raised[:, 0] += stations[-1][1]
     return MotionPath.joined([*pieces, MotionPath(chewing.knots + now, raised, names=names)])
-
-
-def opening_angle(mechanism: Mechanism, side: str, gap: float) -> float:
-    """Opening angle (rad) at which the molars of a side are a gap (m) apart.
-
-    Parameters
-    ----------
-    mechanism : Mechanism
-        The masticator.
-    side : str
-        'left' or 'right'.
-    gap : float
-        How far the molar is below its position at occlusion, m.
-
-    Raises
-    ------
-    InputError
-        If no opening within 0.18 rad brings them that far apart.
-    """
-    if gap == 0.0:
-        return 0.0
-    beta = np.linspace(0.0, 0.18, 37)
-    rows = np.zeros((len(beta), len(mechanism.independent)))
-    rows[:, mechanism.independent.index('beta')] = beta
-    q = mechanism.feedforward_batch(rows).q
-    height = frame_poses(mechanism, q, f'molar_{side}')[0][:, 2]
-    gaps = height[0] - height
-    if gap > gaps[-1]:
-        raise InputError(
-            f'a gap of {1e3 * gap:.3g} mm is beyond the widest mouth, {1e3 * gaps[-1]:.3g} mm at '
-            'the molar'
-        )
-    return float(np.interp(gap, gaps, beta))
 
 
 def check_strokes(mechanism: Mechanism, mouthful: Mouthful) -> None:
@@ -305,14 +272,12 @@ class JawLoads:
     @classmethod
     def of(cls, series: Series, mechanism: Mechanism) -> JawLoads:
         """Loads during a mouthful."""
-        normals = np.array(
-            [np.linalg.norm(contact.normal) for contact in mechanism.description.contacts]
-        )
-        force = series.contact * normals
+        contacts = mechanism.description.contacts
+        force = series.contact * [contact.force_per_multiplier for contact in contacts]
         step = np.diff(series.time)[:, None]
         mean = 0.5 * np.abs(force[1:] + force[:-1])
         travel = np.zeros_like(mean)
-        for k, contact in enumerate(mechanism.description.contacts):
+        for k, contact in enumerate(contacts):
             where, _ = frame_poses(mechanism, series.q, contact.frame)
             travel[:, k] = np.linalg.norm(np.diff(where, axis=0), axis=1)
         power = np.sum(series.effort * series.velocity, axis=1)

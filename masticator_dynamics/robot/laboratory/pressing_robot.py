@@ -9,10 +9,10 @@ from collections.abc import Callable
 from typing import Any
 
 from rclpy.action.client import ActionClient
-from rclpy.node import Node
 
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.robot.laboratory.protocol import ForceBite, Mouthful
+from masticator_dynamics.robot.recording.play import Recorder
 from masticator_interfaces.action import ApplyForce
 
 _ACTION = '/dynamics/apply_force'
@@ -22,21 +22,12 @@ _PATIENCE = 30.0  # s
 _LONGER = 10.0  # s beyond what is asked for
 _LOOK = 0.05  # s
 
-Spin = Callable[[float, Callable[[], object]], bool]
-
 
 class BitingClient:
-    """Asks for bites, one after the other.
+    """Asks for bites, one after the other, beside a recorder."""
 
-    Parameters
-    ----------
-    node : Node
-    spin : callable
-        Handles messages for some seconds or until something is done; returns whether it is.
-    """
-
-    def __init__(self, node: Node, spin: Spin):
-        self._client, self._spin = ActionClient(node, ApplyForce, _ACTION), spin
+    def __init__(self, recorder: Recorder):
+        self._client, self._spin = ActionClient(recorder, ApplyForce, _ACTION), recorder.spin
 
     def destroy(self) -> None:
         """Destroy the client."""

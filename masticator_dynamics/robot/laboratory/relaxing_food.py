@@ -15,7 +15,7 @@ import math
 import numpy as np
 from scipy.optimize import minimize, nnls
 
-from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.arrays import FloatArray, rms
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.yaml_file import checked
 from masticator_dynamics.robot.laboratory.curves import (
@@ -81,7 +81,7 @@ def fit_relaxing_food(
         break_compression=2.0 * thickness, renewal_gap=1.25 * thickness, softening=softening,
         relaxing_share=share, relaxation_time=constant,
     ), 'the fitted food')  # fmt: skip
-    residual = float(np.sqrt(np.mean((law - f) ** 2)) / peak)
+    residual = rms(law - f) / peak
     notes = (
         f'no yield up to {peak:.4g} N; {_BEYOND:g} times that stands for it',
         f'{share:.3g} of the stiffness relaxes in {constant:.3g} s',

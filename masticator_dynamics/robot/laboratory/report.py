@@ -35,11 +35,16 @@ from masticator_dynamics.robot.laboratory.report_parts import (
     write_curves,
     write_tables,
 )
-from masticator_dynamics.robot.laboratory.result_tables import Analyses, Result, Table
+from masticator_dynamics.robot.laboratory.result_tables import (
+    Analyses,
+    Condition,
+    Result,
+    Statistics,
+    Table,
+)
 from masticator_dynamics.robot.laboratory.units import (
     SHOWN,
     TEXTS,
-    condition,
     decimals_for,
     fixed,
     interval,
@@ -83,10 +88,11 @@ def write_report(experiment: Experiment, formats: Formats | None = None) -> list
     formats = formats or Formats()
     results = experiment.results()
     analyses = result_tables.analyses(results, experiment.random)
+    conditions = result_tables.conditions(results, experiment.random, analyses)
     tables = (
         result_tables.strokes_table(results),
         result_tables.mouthfuls_table(results),
-        result_tables.conditions_table(results, experiment.random, analyses),
+        result_tables.conditions_table(results, conditions),
         result_tables.analyses_table(analyses, Effect),
         result_tables.analyses_table(analyses, Comparison),
         result_tables.spreads_table(analyses),
@@ -98,11 +104,11 @@ def write_report(experiment: Experiment, formats: Formats | None = None) -> list
     if results:
         drawn = {
             'force': force_figure(results),
-            'texture': figures_figure(results, experiment.random, analyses),
+            'texture': figures_figure(conditions),
         }
         if any(result.pressed for result in results):
             drawn['held'] = held_figure(results)
-        if any(part.spread for part in analyses):
+        if any(part.spread for part in analyses.values()):
             drawn['residuals'] = residuals_figure(analyses)
         folder = experiment.folder / FIGURES
         folder.mkdir(exist_ok=True)
@@ -115,7 +121,7 @@ def write_report(experiment: Experiment, formats: Formats | None = None) -> list
                 if suffix == 'svg':
                     pictures[name] = content
     file = experiment.folder / REPORT
-    write_text(str(file), _page(experiment, results, analyses, pictures))
+    write_text(str(file), _page(experiment, results, conditions, analyses, pictures))
     return [*written, file]
 
 
@@ -134,6 +140,7 @@ def _drawn(figure: Any, suffix: str) -> bytes:
 def _page(
     experiment: Experiment,
     results: Sequence[Result],
+    conditions: Sequence[Condition],
     analyses: Analyses,
     pictures: Mapping[str, bytes],
 ) -> str:
@@ -155,7 +162,7 @@ def _page(
         parts += ['<h2>Texture</h2>', _said('texture_note')]
         parts += [_image(pictures, 'texture')]
         parts += [
-            _conditions(experiment, results, analyses),
+            _conditions(experiment, conditions, analyses),
             '<h2>Effects of the factors</h2>',
             effects_on_page(experiment, analyses),
             *variances_on_page(analyses, pictures),
@@ -169,17 +176,13 @@ def _page(
     return page(experiment.protocol.title, parts)
 
 
-def _conditions(experiment: Experiment, results: Sequence[Result], analyses: Analyses) -> str:
+def _conditions(experiment: Experiment, conditions: Sequence[Condition], analyses: Analyses) -> str:
     """Means and confidence intervals, one column per condition."""
-    columns, rows = result_tables.conditions_table(results, experiment.random, analyses)
-    count = columns.index('figure')
-    names = list(dict.fromkeys(tuple(map(str, row[:count])) for row in rows))
-    statistics = {(tuple(map(str, row[:count])), row[count]): row[count + 1 :] for row in rows}
-    labels = [condition(list(zip(columns[:count], name, strict=True))) for name in names]
+    labels = [part.label for part in conditions]
     header = ['mean ± SD (95 % confidence interval of the mean)', *labels]
     body = []
-    for figure in SHOWN:
-        cells = [_interval(statistics.get((name, figure)), SHOWN[figure][1]) for name in names]
+    for figure, (_, scale) in SHOWN.items():
+        cells = [_interval(part.statistics.get(figure), scale) for part in conditions]
         if any(cells) and (experiment.protocol.sockets == 'open' or not figure.endswith('_lifts')):
             body.append([_on_its_scale(figure, analyses), *cells])
     blocks = []  # as wide as a page
@@ -191,15 +194,16 @@ def _conditions(experiment: Experiment, results: Sequence[Result], analyses: Ana
 
 def _on_its_scale(figure: str, analyses: Analyses) -> str:
     """Name of a figure, with a mark if logarithms were analysed."""
-    logarithms = any(a.spread and a.spread.logarithms for a in analyses if a.figure == figure)
+    logarithms = figure in analyses and analyses[figure].logarithms
     return named_figure(figure) + (' (log)' if logarithms else '')
 
 
-def _interval(row: Sequence[Any] | None, scale: float) -> str:
+def _interval(numbers: Statistics | None, scale: float) -> str:
     """Two lines: mean and deviation, and the interval of the mean."""
-    if row is None or not row[0]:
+    if numbers is None or not numbers.n:
         return ''
-    mean, sd, low, high = (scale * row[k] for k in (1, 2, 4, 5))
+    mean, sd = scale * numbers.mean, scale * numbers.sd
+    low, high = scale * numbers.ci_low, scale * numbers.ci_high
     decimals = decimals_for(0.5 * (high - low), sd, mean)
     text = mean_and_deviation(mean, sd, decimals)
     return f'{text}\n({interval(low, high, decimals)})' if math.isfinite(low) else text
@@ -218,16 +222,16 @@ def effects_on_page(experiment: Experiment, analyses: Analyses) -> str:
         return _said('not_random')
     tests, pairs = [], []
     notes: dict[tuple[str, str], list[str]] = {}
-    for figure, effects, comparisons, *_ in analyses:
+    for figure, analysis in analyses.items():
         if figure not in SHOWN:
             continue
         name = _on_its_scale(figure, analyses)
-        for e in effects:
+        for e in analysis.effects:
             if math.isfinite(e.p):
                 tests.append([name, *_tested(e)])
             elif e.note:
                 notes.setdefault((e.term, e.note), []).append(name)
-        pairs += [[name, *_apart(c, SHOWN[figure][1])] for c in comparisons]
+        pairs += [[name, *_apart(c, SHOWN[figure][1])] for c in analysis.comparisons]
     parts = [_said('tests') if experiment.where == ROBOT else _said('tests', 'variation')]
     if tests:
         head = ['figure', 'effect', 'n', 'F (df)', 'p', 'p, Holm', 'partial η² (95 %)']
@@ -268,7 +272,7 @@ def _apart(c: Comparison, scale: float) -> list[str]:
 
 def variances_on_page(analyses: Analyses, pictures: Mapping[str, bytes]) -> list[str]:
     """Whether conditions vary equally, what follows, and the residuals; nothing without tests."""
-    tested = [(a.figure, a.spread) for a in analyses if a.spread and a.figure in SHOWN]
+    tested = [(name, a.spread) for name, a in analyses.items() if a.spread and name in SHOWN]
     if not tested:
         return []
     head = ['figure', 'SD, largest / smallest', 'p, Levene', 'p, Bartlett']

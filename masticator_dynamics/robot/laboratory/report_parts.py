@@ -10,7 +10,7 @@ import importlib.util
 import math
 import pathlib
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import stats
@@ -19,11 +19,11 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.tables import replacing, write_table
 from masticator_dynamics.optional import from_checkout
-from masticator_dynamics.robot.laboratory import force_figures, mouthful_bag, result_tables
+from masticator_dynamics.robot.laboratory import force_figures, mouthful_bag
 from masticator_dynamics.robot.laboratory.experiment_run import ROBOT, Experiment
 from masticator_dynamics.robot.laboratory.mouthful_figures import TOUCH
 from masticator_dynamics.robot.laboratory.protocol import Mouthful
-from masticator_dynamics.robot.laboratory.result_tables import Analyses, Result, Table
+from masticator_dynamics.robot.laboratory.result_tables import Analyses, Condition, Result, Table
 from masticator_dynamics.robot.laboratory.spread import SUSPECT
 from masticator_dynamics.robot.laboratory.units import (
     SHOWN,
@@ -33,6 +33,9 @@ from masticator_dynamics.robot.laboratory.units import (
     level,
     named_term,
 )
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _ALONG = 300  # points of a mean curve
 _PANELS = 9
@@ -143,57 +146,59 @@ def _panels(count: int) -> tuple[Any, Any]:
     return figure, figure.subplots(rows, 3, squeeze=False)
 
 
-def figures_figure(results: Sequence[Result], random: bool, analyses: Analyses = ()) -> Any:
+def figures_figure(conditions: Sequence[Condition]) -> Any:
     """A dot per mouthful, mean and confidence interval of each condition; a panel per figure."""
-    columns, rows = result_tables.conditions_table(results, random, analyses)
-    count = columns.index('figure')
-    names = list(dict.fromkeys(tuple(row[:count]) for row in rows))
-    numbers_of = {(tuple(row[:count]), row[count]): row[count + 1 :] for row in rows}
-    values: dict[tuple[Any, ...], list[Mapping[str, float]]] = {}
-    for result in results:
-        if not result.fault:
-            values.setdefault(tuple(result.mouthful.levels.values()), []).append(result.figures())
-    finite = {name for (_, name), row in numbers_of.items() if math.isfinite(row[1])}
+    finite = {
+        name
+        for part in conditions
+        for name, numbers in part.statistics.items()
+        if math.isfinite(numbers.mean)
+    }
     chosen = [name for name in SHOWN if name in finite][:_PANELS]
     figure, panels = _panels(len(chosen))
-    labels = [condition(list(zip(columns[:count], key, strict=True))) for key in names]
     for axes, name in zip(panels.flat, chosen, strict=False):
-        unit, scale = SHOWN[name]
-        for place, key in enumerate(names):
-            dots = [scale * row[name] for row in values.get(key, ()) if math.isfinite(row[name])]
-            axes.plot([place] * len(dots), dots, 'o', color=f'C{place}', ms=4, alpha=0.4)
-            numbers = numbers_of[key, name]
-            low, high, mean = (scale * numbers[k] for k in (4, 5, 7))
-            if math.isfinite(mean):
-                bar = [[mean - low], [high - mean]] if math.isfinite(low) else None
-                axes.errorbar([place + 0.2], [mean], bar, fmt='_', color=f'C{place}', capsize=3)
-        axes.set_title(name.replace('_', ' '), fontsize=10)
-        axes.set_ylabel(unit)
-        axes.set_xlim(-0.6, len(names) - 0.4)
-        axes.set_xticks(range(len(names)), labels, fontsize=8)
-        if len(names) > 3:
-            axes.tick_params(axis='x', rotation=30)
-            for label in axes.get_xticklabels():
-                label.set(horizontalalignment='right', rotation_mode='anchor')
-        axes.grid(axis='y', alpha=0.3)
+        _plot_conditions(axes, name, conditions)
     for axes in panels.flat[len(chosen) :]:
         axes.set_visible(False)
     return figure
 
 
+def _plot_conditions(axes: Axes, name: str, conditions: Sequence[Condition]) -> None:
+    """One figure in all conditions."""
+    unit, scale = SHOWN[name]
+    for place, part in enumerate(conditions):
+        dots = [scale * row[name] for row in part.figures if math.isfinite(row[name])]
+        axes.plot([place] * len(dots), dots, 'o', color=f'C{place}', ms=4, alpha=0.4)
+        numbers = part.statistics[name]
+        low, high, mean = scale * numbers.ci_low, scale * numbers.ci_high, scale * numbers.center
+        if math.isfinite(mean):
+            bar = [[mean - low], [high - mean]] if math.isfinite(low) else None
+            axes.errorbar([place + 0.2], [mean], bar, fmt='_', color=f'C{place}', capsize=3)
+    axes.set_title(name.replace('_', ' '), fontsize=10)
+    axes.set_ylabel(unit)
+    axes.set_xlim(-0.6, len(conditions) - 0.4)
+    axes.set_xticks(range(len(conditions)), [part.label for part in conditions], fontsize=8)
+    if len(conditions) > 3:
+        axes.tick_params(axis='x', rotation=30)
+        for label in axes.get_xticklabels():
+            label.set(horizontalalignment='right', rotation_mode='anchor')
+    axes.grid(axis='y', alpha=0.3)
+
+
 def residuals_figure(analyses: Analyses) -> Any:
     """Q-Q plots: residuals in standard deviations over those of a normal distribution."""
-    by_name = {part.figure: part for part in analyses if len(part.residuals) > 2}
-    chosen = [by_name[name] for name in SHOWN if name in by_name][:_PANELS]
+    tested = {name for name, part in analyses.items() if len(part.residuals) > 2}
+    chosen = [name for name in SHOWN if name in tested][:_PANELS]
     figure, panels = _panels(len(chosen))
-    for axes, part in zip(panels.flat, chosen, strict=False):
+    for axes, name in zip(panels.flat, chosen, strict=False):
+        part = analyses[name]
         count = len(part.residuals)
         normal = stats.norm.ppf((np.arange(1, count + 1) - 0.375) / (count + 0.25))
         ends = [normal[0], normal[-1]]
         axes.plot(ends, ends, color='0.6', lw=1.0)
         axes.plot(normal, np.sort(part.residuals), 'o', ms=3, color='C0')
         method = f' ({part.spread.method})' if part.spread else ''
-        axes.set_title(f'{part.figure.replace("_", " ")}{method}', fontsize=9)
+        axes.set_title(f'{name.replace("_", " ")}{method}', fontsize=9)
         axes.grid(alpha=0.3)
     for axes in panels.flat[len(chosen) :]:
         axes.set_visible(False)
@@ -206,7 +211,7 @@ PACKAGE = 'masticator_dynamics'
 _YEAR = 2026
 
 
-def methods(experiment: Experiment, analyses: Analyses = ()) -> str:
+def methods(experiment: Experiment, analyses: Analyses) -> str:
     """What was done, as a paragraph of a paper."""
     protocol, metadata = experiment.protocol, _recorded(experiment)
     motion = protocol.motion
@@ -254,9 +259,9 @@ def methods(experiment: Experiment, analyses: Analyses = ()) -> str:
 def _variances(analyses: Analyses) -> str:
     """Which figures were analysed on which scale and with which variances."""
     figures: dict[str, list[str]] = {}
-    for part in analyses:
-        if part.spread and part.figure in SHOWN:
-            figures.setdefault(part.spread.method, []).append(part.figure.replace('_', ' '))
+    for name, part in analyses.items():
+        if part.spread and name in SHOWN:
+            figures.setdefault(part.spread.method, []).append(name.replace('_', ' '))
     sentence = TEXTS['methods']['variances'].format(level=SUSPECT)
     applied = [
         f'{TEXTS["methods"][method.split()[0]]}: {", ".join(figures[method])}'

@@ -5,9 +5,9 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import math
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,19 +18,15 @@ from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.robot.laboratory import force_figures, mouthful_figures
 from masticator_dynamics.robot.laboratory.factor_effects import (
     CONFIDENCE,
+    Analysis,
     Comparison,
     Effect,
     analyse,
 )
 from masticator_dynamics.robot.laboratory.mouthful import SOUND_ENDS, JawLoads, Series
 from masticator_dynamics.robot.laboratory.protocol import Mouthful
-from masticator_dynamics.robot.laboratory.spread import (
-    Spread,
-    compare_spreads,
-    conditions_of,
-    standardised_residuals,
-)
-from masticator_dynamics.robot.laboratory.units import in_order
+from masticator_dynamics.robot.laboratory.spread import Spread
+from masticator_dynamics.robot.laboratory.units import condition, in_order
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,81 +88,88 @@ def mouthfuls_table(results: Sequence[Result]) -> Table:
     return ['mouthful', *factors, 'repetition', 'end', *names], rows
 
 
-class Analysis(NamedTuple):
-    """Analysis of variance of a figure."""
-
-    figure: str
-    effects: list[Effect]
-    comparisons: list[Comparison]
-    spread: Spread | None  # how the conditions vary; None if nothing was tested
-    residuals: FloatArray  # (N,), in standard deviations; see :func:`standardised_residuals`
-
-
-Analyses = Sequence[Analysis]
+Analyses = Mapping[str, Analysis]  # by figure
 
 
 def analyses(results: Sequence[Result], random: bool) -> Analyses:
     """Analysis of variance of every figure over the factors; see :func:`analyse`."""
     factors, sound = _factors(results), _sound(results)
     if not sound:
-        return []
+        return {}
     levels = [[str(level) for level in _levels(result, factors)] for result in sound]
     figures = [result.figures() for result in sound]
-    return [
-        _analysis(name, factors, levels, np.array([row[name] for row in figures]), random)
+    return {
+        name: analyse(factors, levels, np.array([row[name] for row in figures]), random)
         for name in figures[0]
-    ]
+    }
 
 
-def _analysis(
-    figure: str,
-    factors: Sequence[str],
-    levels: Sequence[Sequence[str]],
-    values: FloatArray,
-    random: bool,
-) -> Analysis:
-    effects, comparisons = analyse(factors, levels, values, random)
-    if not any(math.isfinite(effect.p) for effect in effects):
-        return Analysis(figure, effects, comparisons, None, np.zeros(0))
-    finite = np.isfinite(values)
-    rows = [row for row, finite_row in zip(levels, finite, strict=True) if finite_row]
-    cells = conditions_of(list(zip(*rows, strict=True)))
-    spread = compare_spreads(values[finite], cells)
-    residuals = standardised_residuals(values[finite], cells, spread)
-    return Analysis(figure, effects, comparisons, spread, residuals)
+class Statistics(NamedTuple):
+    """A figure over the repetitions of a condition; NaN where these are too few.
 
-
-def conditions_table(results: Sequence[Result], random: bool, analyses: Analyses = ()) -> Table:
-    """Statistics over the repetitions of every condition, one row per figure.
-
-    Mean, standard deviation, coefficient of variation, and a 95 % confidence interval on the scale
-    on which the figure was analysed: of the mean, or of the geometric mean where logarithms were.
-    ``center`` is that mean. The interval stays within what the figure can be, and is left out where
-    nothing is random. Mouthfuls that ended in a fault are left out.
+    The 95 % confidence interval is on the scale on which the figure was analysed: of the mean, or
+    of the geometric mean where logarithms were. ``center`` is that mean.
     """
-    factors = _factors(results)
-    columns = [*factors, 'figure', 'n', 'mean', 'sd', 'cv', 'ci_low', 'ci_high', 'scale', 'center']
-    logarithms = {part.figure for part in analyses if part.spread and part.spread.logarithms}
-    rows = []
-    for levels, group in _groups(_sound(results), factors):
-        for name in group[0].figures():
-            values = np.array([result.figures()[name] for result in group])
-            values = values[np.isfinite(values)]
-            numbers = summary(values, *bounds(name), name in logarithms)
-            scale, center = 'natural', numbers[1]
-            if name in logarithms and len(values):
-                scale, center = 'logarithm', float(np.exp(np.log(values).mean()))
-            reach = numbers[4:] if random else (math.nan, math.nan)
-            rows.append([*levels, name, *numbers[:4], *reach, scale, center])
-    return columns, rows
+
+    n: int = 0
+    mean: float = math.nan
+    sd: float = math.nan  # standard deviation
+    cv: float = math.nan  # coefficient of variation
+    ci_low: float = math.nan
+    ci_high: float = math.nan
+    scale: str = 'natural'
+    center: float = math.nan
+
+
+@dataclasses.dataclass(frozen=True)
+class Condition:
+    """Mouthfuls with the same levels of all factors, without those that ended in a fault."""
+
+    levels: Mapping[str, Any]  # by factor
+    figures: list[dict[str, float]]  # of each mouthful
+    statistics: dict[str, Statistics]  # by figure
+
+    @property
+    def label(self) -> str:
+        """How figures and tables call it."""
+        return condition(self.levels)
+
+
+def conditions(
+    results: Sequence[Result], random: bool, analyses: Analyses = MappingProxyType({})
+) -> list[Condition]:
+    """Statistics of all figures in every condition; no intervals where nothing is random."""
+    made = []
+    for group in _groups(_sound(results)):
+        figures = [result.figures() for result in group]
+        statistics = {}
+        for name in figures[0]:
+            values = np.array([row[name] for row in figures])
+            logarithms = name in analyses and analyses[name].logarithms
+            numbers = summary(values[np.isfinite(values)], *bounds(name), logarithms)
+            if not random:
+                numbers = numbers._replace(ci_low=math.nan, ci_high=math.nan)
+            statistics[name] = numbers
+        made.append(Condition(group[0].mouthful.levels, figures, statistics))
+    return made
+
+
+def conditions_table(results: Sequence[Result], conditions: Sequence[Condition]) -> Table:
+    """One row per condition and figure."""
+    rows = [
+        [*part.levels.values(), name, *numbers]
+        for part in conditions
+        for name, numbers in part.statistics.items()
+    ]
+    return [*_factors(results), 'figure', *Statistics._fields], rows
 
 
 def spreads_table(analyses: Analyses) -> Table:
     """Tests of equal variances, one row per figure that was analysed, and what follows."""
     fields = [field.name for field in dataclasses.fields(Spread)]
     rows = [
-        [part.figure, part.spread.method, *dataclasses.astuple(part.spread)]
-        for part in analyses
+        [figure, part.spread.method, *dataclasses.astuple(part.spread)]
+        for figure, part in analyses.items()
         if part.spread
     ]
     return ['figure', 'method', *fields], rows
@@ -177,8 +180,8 @@ def analyses_table(analyses: Analyses, kind: type[Effect] | type[Comparison]) ->
     fields = [field.name for field in dataclasses.fields(kind)]
     rows = [
         [name, *dataclasses.astuple(part)]
-        for name, effects, pairs, *_ in analyses
-        for part in (*effects, *pairs)
+        for name, analysis in analyses.items()
+        for part in (*analysis.effects, *analysis.comparisons)
         if isinstance(part, kind)
     ]
     return ['figure', *fields], rows
@@ -196,8 +199,8 @@ def bounds(figure: str) -> tuple[float, float]:
 
 def summary(
     values: FloatArray, low: float = -math.inf, high: float = math.inf, logarithms: bool = False
-) -> tuple[float, ...]:
-    """Count, mean, standard deviation, coefficient of variation, confidence interval.
+) -> Statistics:
+    """Statistics of repetitions.
 
     Parameters
     ----------
@@ -209,13 +212,18 @@ def summary(
     """
     count = len(values)
     if not count:
-        return 0, *[math.nan] * 5
+        return Statistics()
     mean = float(values.mean())
+    numbers = Statistics(count, mean, center=mean)
+    if logarithms:
+        center = float(np.exp(np.log(values).mean()))
+        numbers = numbers._replace(scale='logarithm', center=center)
     if count < 2:
-        return count, mean, *[math.nan] * 4
+        return numbers
     deviation = float(values.std(ddof=1))
     variation = deviation / abs(mean) if mean else math.nan
-    return count, mean, deviation, variation, *interval(values, low, high, logarithms)
+    low, high = interval(values, low, high, logarithms)
+    return numbers._replace(sd=deviation, cv=variation, ci_low=low, ci_high=high)
 
 
 def interval(
@@ -253,12 +261,9 @@ def _head(result: Result, factors: Sequence[str]) -> list[Any]:
     return [result.mouthful.number, *_levels(result, factors), result.mouthful.repetition]
 
 
-def _groups(
-    results: Sequence[Result], factors: Sequence[str]
-) -> list[tuple[list[Any], list[Result]]]:
-    """Results grouped by their levels of some factors, in their order."""
-    ordered = sorted(results, key=lambda r: in_order(_levels(r, factors)))
-    grouped = itertools.groupby(ordered, key=lambda r: _levels(r, factors))
-    return [
-        (levels, sorted(group, key=lambda r: r.mouthful.repetition)) for levels, group in grouped
-    ]
+def _groups(results: Sequence[Result]) -> list[list[Result]]:
+    """Results grouped by their levels, in their order."""
+    grouped: dict[tuple[Any, ...], list[Result]] = {}
+    for result in sorted(results, key=lambda r: r.mouthful.repetition):
+        grouped.setdefault(tuple(result.mouthful.levels.values()), []).append(result)
+    return [grouped[levels] for levels in sorted(grouped, key=in_order)]

@@ -26,7 +26,6 @@ import yaml
 from masticator_dynamics.drives.configuration import find_file, load_drives
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.mechanism import Mechanism
-from masticator_dynamics.robot.recording.health import stalls_file
 from masticator_dynamics.robot.recording.processes import (
     Child,
     Parameters,
@@ -36,6 +35,7 @@ from masticator_dynamics.robot.recording.processes import (
     stopped_at_the_end,
 )
 from masticator_dynamics.robot.recording.script import BITE_TIMEOUT, Script
+from masticator_dynamics.robot.recording.stalls import stalls_file
 
 GROUP = '239.74.163.2'  # python-can's own multicast group; frames do not leave the machine
 
@@ -244,7 +244,7 @@ def running_nodes(
         for node_name, child in started.items():
             child.wait_until_logged(ready[node_name])
             child.go_first()
-        watch = ['-m', 'masticator_dynamics.robot.recording.health']
+        watch = ['-m', 'masticator_dynamics.robot.recording.stalls']
         running.append(Child('watch', watch, environment, stalls_file(work, name)))
         yield running
 

@@ -40,7 +40,7 @@ from masticator_dynamics.errors import MasticatorError
 from masticator_dynamics.files.bag import Event
 from masticator_dynamics.files.bag_writer import offered_qos, write_mcap
 from masticator_dynamics.interrupt import held_back
-from masticator_dynamics.motion.motion_rows import MotionRows
+from masticator_dynamics.motion.motion_rows import MotionRows, rows_at
 from masticator_dynamics.robot.recording import topics
 from masticator_dynamics.robot.recording.health import Health
 from masticator_dynamics.robot.recording.processes import RunError, load_in_words
@@ -278,10 +278,8 @@ class BitingPlayer(Player):
         message = WrenchStamped()
         message.header.stamp = Time(nanoseconds=time.time_ns()).to_msg()
         message.header.frame_id = self.script.bite_frame
-        force = [
-            float(np.interp(instant, self.script.bite_times, column, left=0.0, right=0.0))
-            for column in self.script.bite_forces.T
-        ]
+        times, forces = self.script.bite_times, self.script.bite_forces
+        (force,) = rows_at(np.array([instant]), times, forces, 0.0, 0.0).tolist()
         message.wrench.force.x, message.wrench.force.y, message.wrench.force.z = force
         self.send(topics.BITE_FORCE, self._bite, message)
 

@@ -22,7 +22,8 @@ from masticator_dynamics.files.joint_series import (
     stamp_of,
 )
 from masticator_dynamics.robot.recording import topics
-from masticator_dynamics.robot.recording.health import Counts, Health, read_stalls, stalls_file
+from masticator_dynamics.robot.recording.health import Counts, Health
+from masticator_dynamics.robot.recording.stalls import read_stalls, stalls_file
 
 _DIAGNOSTIC_ERROR = 2  # diagnostic_msgs/DiagnosticStatus: 0 OK, 1 WARN, 2 ERROR, 3 STALE
 

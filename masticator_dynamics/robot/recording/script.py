@@ -28,7 +28,7 @@ from masticator_dynamics.motion import (
     with_rest_ramp,
 )
 from masticator_dynamics.motion.chewing import COORDINATES
-from masticator_dynamics.motion.motion_rows import MotionRows
+from masticator_dynamics.motion.motion_rows import MotionRows, rows_at
 
 # s, between the points of the trajectory message: a recording's own step, within these bounds.
 LONGEST_STEP, SHORTEST_STEP = 0.01, 0.002
@@ -138,9 +138,9 @@ def _played(
     every = np.arange(0.0, script.duration, SHORTEST_STEP)
     for times in np.split(every, range(_TOGETHER, len(every), _TOGETHER)):
         rows = script.path.sample(times)
-        force = [np.interp(times, script.bite_times, column) for column in script.bite_forces.T]
+        force = rows_at(times, script.bite_times, script.bite_forces)
         q = mechanism.feedforward_batch(*rows).q
-        wrench = wrenches_of_forces(mechanism, q, script.bite_frame, np.column_stack(force))
+        wrench = wrenches_of_forces(mechanism, q, script.bite_frame, force)
         try:
             yield times, mechanism.feedforward_batch(*rows, wrench, **options)
         except LimitError as error:

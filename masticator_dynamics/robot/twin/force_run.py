@@ -38,6 +38,7 @@ from masticator_dynamics.engine.traced.stops_and_food import (
     push,
 )
 from masticator_dynamics.mechanism import Mechanism
+from masticator_dynamics.motion.chewing import opened_pose
 from masticator_dynamics.robot.twin.control_chain import DYNAMICS_PERIOD, DriveChain
 from masticator_dynamics.robot.twin.food import Food
 from masticator_dynamics.robot.twin.mechanism_plant import MechanismPlant
@@ -100,23 +101,11 @@ class ForceSetting:
 
     def path(self) -> PressingPath:
         """The tooth's way to occlusion and a little beyond."""
-        start = opened(self.known, self.food.frame, self.gap)
+        start = opened_pose(self.known, self.food.frame, self.gap)
         return PressingPath(
             self.known, self.food.frame, [0.0, 0.0, 1.0], start, self.gap + self.beyond,
             self.servos, towards=self.known.home.y,
         )  # fmt: skip
-
-
-def opened(mechanism: Mechanism, frame: str, gap: float) -> FloatArray:
-    """Independent positions (n_y,), hinged open from home until a tooth is a gap, m, below it."""
-    height = mechanism.frame_pose(mechanism.home, frame).position[2]
-    low, high = mechanism.home.y.copy(), mechanism.home.y.copy()
-    high[-1] = 0.5
-    for _ in range(50):
-        y = 0.5 * (low + high)
-        below = height - mechanism.frame_pose(mechanism.solve(y), frame).position[2]
-        low, high = (y, high) if below < gap else (low, y)
-    return y
 
 
 @dataclasses.dataclass(frozen=True)
@@ -212,8 +201,7 @@ class PressingRobot:
     def contact_forces(self) -> FloatArray:
         """Normal forces (n_c,) of the condyles, N."""
         contacts = self._setting.known.description.contacts
-        sizes = [np.linalg.norm(contact.normal or 1.0) for contact in contacts]
-        return np.asarray(self.plant.contact * sizes)
+        return np.asarray(self.plant.contact * [c.force_per_multiplier for c in contacts])
 
     def measure(self) -> Measured:
         """What the cycle that begins now knows."""

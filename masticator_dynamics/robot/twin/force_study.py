@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from typing import IO, TYPE_CHECKING
@@ -15,10 +16,10 @@ import numpy as np
 from masticator_dynamics.analysis.pictures import png_figure
 from masticator_dynamics.control.force_goal import ForceBounds, ForceGoal, LoopTiming, State
 from masticator_dynamics.control.margin import PressedLoop
-from masticator_dynamics.drives.configuration import changed, load_drives
+from masticator_dynamics.drives.configuration import MotorFriction, changed, load_drives
 from masticator_dynamics.drives.scaling import with_rotors
-from masticator_dynamics.drives.simulator.simulation_file import load_simulation
-from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.drives.simulator.simulation_file import SimulationSettings, load_simulation
+from masticator_dynamics.engine.arrays import FloatArray, rms
 from masticator_dynamics.engine.traced.effort_goals import GOALS
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.mechanism import Mechanism
@@ -29,12 +30,10 @@ from masticator_dynamics.robot.twin.force_run import (
     SimulatedSensor,
     press,
 )
-from masticator_dynamics.workers import results
+from masticator_dynamics.workers import Progress, in_order
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-Progress = Callable[[float], None]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -102,37 +101,35 @@ def noisy(setting: ForceSetting, seed: int) -> ForceSetting:
 
 def without_losses(setting: ForceSetting) -> ForceSetting:
     """The same without friction anywhere, and gears that lose nothing."""
-    none = {'coulomb': 0.0, 'viscous': 0.0}
     drives = {
-        name: changed(drive, motor=changed(
-            drive.motor, efficiency=1.0, friction=changed(drive.motor.friction, **none)))
+        name: changed(drive, motor=changed(drive.motor, efficiency=1.0, friction=MotorFriction()))
         for name, drive in setting.drives.drives.items()
-    }  # fmt: skip
-    motors = {
-        name: changed(drive, friction=changed(drive.friction, **none))
-        for name, drive in setting.simulation.drives.items()
     }
     return dataclasses.replace(
         setting, drives=changed(setting.drives, drives=drives), friction=False,
-        simulation=changed(setting.simulation, drives=motors),
+        simulation=_with_friction_times(0.0, setting.simulation),
     )  # fmt: skip
 
 
-def other(setting: ForceSetting, *, friction: float = 1.0, masses: float = 1.0) -> ForceSetting:
+def _with_friction_times(factor: float, simulation: SimulationSettings) -> SimulationSettings:
+    drives = {
+        name: changed(drive, friction=drive.friction.times(factor))
+        for name, drive in simulation.drives.items()
+    }
+    return changed(simulation, drives=drives)
+
+
+def another_robot(
+    setting: ForceSetting, *, friction: float = 1.0, masses: float = 1.0
+) -> ForceSetting:
     """The same for a robot whose friction and masses are some times those that are known."""
     known = setting.known.parameters(friction=True)
     links = {name.rpartition('.')[0] for name in known if name.endswith('.mass')}
     values = {n: x * masses for n, x in known.items() if n.rpartition('.')[0] in links}
     values |= {n: x * friction for n, x in known.items() if n.endswith('.coulomb')}
-    motors = {
-        name: changed(drive, friction=changed(
-            drive.friction, coulomb=friction * drive.friction.coulomb,
-            viscous=friction * drive.friction.viscous))
-        for name, drive in setting.simulation.drives.items()
-    }  # fmt: skip
     return dataclasses.replace(
         setting, plant=setting.known.with_parameters(values),
-        simulation=changed(setting.simulation, drives=motors),
+        simulation=_with_friction_times(friction, setting.simulation),
     )  # fmt: skip
 
 
@@ -200,7 +197,7 @@ def sine(
     time, true = record.controlled
     inside = (time > 0.5) & (time < 2.1)
     error = true[inside] - np.array([reference(t) for t in time[inside].tolist()])
-    return record, {'RMS': float(np.sqrt(np.mean(error**2)))}
+    return record, {'RMS': rms(error)}
 
 
 def creep(force: float = 60.0, seed: int = 1) -> tuple[ForceRecord, Numbers]:
@@ -214,7 +211,7 @@ def creep(force: float = 60.0, seed: int = 1) -> tuple[ForceRecord, Numbers]:
     )
     time, true = record.controlled
     error = true[time > 0.15] - force
-    return record, {'RMS': float(np.sqrt(np.mean(error**2))), 'lasted': float(time[-1])}
+    return record, {'RMS': rms(error), 'lasted': float(time[-1])}
 
 
 def crack(
@@ -238,9 +235,9 @@ def crack(
     at = int(np.argmax(record.gap < breaks))
     when, later = float(record.fine_time[at]), slice(at + 4, None)
     deepest = int(np.argmin(record.gap[at:])) + at
-    told = math.nan if record.release is None else record.release.time
+    release = math.nan if record.release is None else record.release.time
     return record, {
-        'told': round(1e3 * (told - when), 6),  # steps of 0.5 ms
+        'release': round(1e3 * (release - when), 6),  # steps of 0.5 ms
         'turns': round(1e3 * float(record.fine_time[deepest] - when), 6),
         'travel': 1e3 * float(record.gap[at] - record.gap[deepest]),
         'peak after': float(record.force[later].max()),
@@ -272,7 +269,7 @@ def fault(sensor: SimulatedSensor, since: float, seed: int = 1) -> tuple[ForceRe
     )
     assert record.release is not None
     return record, {
-        'told': 1e3 * (record.release.time - since),
+        'release': 1e3 * (record.release.time - since),
         'peak': float(record.force.max()),
     }
 
@@ -305,8 +302,8 @@ def _wanted() -> list[Case]:
         (200, 60.0, 0.006, (30.0, 20.0), ('18', '8', '45', '1.4'), (25.0, 60.0, 1.2)),
     )
     for k, force, thick, swing, before, goals in foods:
-        rise, over, settled, rms = before
-        most_rise, most_settled, most_rms = goals
+        rise, over, settled, error = before
+        most_rise, most_settled, most_error = goals
         setting = shipped(1e3 * k, thick)
         title = f'{k} N/mm, step to {force:g} N'
         made.append(Case(title, functools.partial(step, setting, force), {
@@ -316,14 +313,14 @@ def _wanted() -> list[Case]:
         }))  # fmt: skip
         made.append(Case(
             f'{k} N/mm, sine {swing[0]:g} ± {swing[1]:g} N at 2 Hz',
-            functools.partial(sine, setting, *swing), {'RMS': ('N', rms, most_rms)},
+            functools.partial(sine, setting, *swing), {'RMS': ('N', error, most_error)},
         ))  # fmt: skip
     made.append(Case('creep, 60 N for 5 s', creep, {'RMS': ('N', '0.33', 0.3)}))
     brittle = shipped(30e3, 0.007, break_compression=0.0016, broken_force=0.25)
     allowed = 0.25e-3  # as node `dynamics` has it
     for title, rate, travel in (('ramp of 100 N/s', 100.0, '0.15'), ('step', None, '0.31')):
         made.append(Case(f'crack, {title}', functools.partial(crack, brittle, rate, allowed), {
-            'told': ('ms', '3.5', 4.0), 'turns': ('ms', '5.5', 6.0),
+            'release': ('ms', '3.5', 4.0), 'turns': ('ms', '5.5', 6.0),
             'travel': ('mm', travel, 0.25), 'peak after': ('N', '13 to 14', 14.0),
         }))  # fmt: skip
     made.append(Case('five bites of 60 N', bites, {'peak error': ('N', '0.5', 0.5)}))
@@ -337,10 +334,10 @@ def _robust() -> list[Case]:
     for k, thick, over, settled in ((20, 0.008, 3.0, 70.0), (200, 0.006, 3.0, 60.0)):
         setting = shipped(1e3 * k, thick)
         robots = {
-            'friction x 1.3': other(setting, friction=1.3),
-            'friction x 0.7': other(setting, friction=0.7),
-            'masses x 1.2': other(setting, masses=1.2),
-            'masses x 0.8': other(setting, masses=0.8),
+            'friction x 1.3': another_robot(setting, friction=1.3),
+            'friction x 0.7': another_robot(setting, friction=0.7),
+            'masses x 1.2': another_robot(setting, masses=1.2),
+            'masses x 0.8': another_robot(setting, masses=0.8),
         }
         proto = ('0.5', '70') if k == 20 else ('6.4', '49')
         for title, robot in robots.items():
@@ -378,9 +375,9 @@ def _faulty() -> list[Case]:
     since = 0.4
     return [
         Case('sensor silent', functools.partial(fault, SimulatedSensor(silent=since), since),
-             {'told': ('ms', '28', 32.0), 'peak': ('N', '70', 72.0)}),
+             {'release': ('ms', '28', 32.0), 'peak': ('N', '70', 72.0)}),
         Case('sensor stuck', functools.partial(fault, SimulatedSensor(stuck=since), since),
-             {'told': ('ms', '20', 24.0), 'peak': ('N', '71', 72.0)}),
+             {'release': ('ms', '20', 24.0), 'peak': ('N', '71', 72.0)}),
         Case('sensor of other sign', functools.partial(fault, SimulatedSensor(factor=-1.0), 0.0),
              {'peak': ('N', '', 25.0)}),
     ]  # fmt: skip
@@ -406,7 +403,7 @@ class ForceStudy:
 
 def study_force(
     runs: Sequence[Case],
-    progress: Progress | None = None,
+    progress: Progress = lambda share: None,
     processes: int | None = None,
     seeds: Sequence[int] = (1,),
 ) -> ForceStudy:
@@ -414,19 +411,14 @@ def study_force(
 
     ``progress`` is called with the share that is done; the records are those of the first seed.
     """
-    tasks = [(k, seed) for k in range(len(runs)) for seed in seeds]
-    numbers: dict[int, list[Numbers]] = {k: [] for k in range(len(runs))}
+    tasks = [(case, seed) for case in runs for seed in seeds]
+    done = iter(in_order(_run, tasks, processes, progress=progress))
+    figures: list[Figure] = []
     records: dict[str, ForceRecord] = {}
-    done = 0
-    for place, (record, found) in results(_run, ((runs[k], seed) for k, seed in tasks), processes):
-        k, seed = tasks[place]
-        numbers[k].append(found)
-        if seed == seeds[0]:
-            records[runs[k].title] = record
-        done += 1
-        if progress is not None:
-            progress(done / len(tasks))
-    figures = (f for k in numbers for f in runs[k].figures(numbers[k]))
+    for case in runs:
+        of_seeds = list(itertools.islice(done, len(seeds)))
+        figures += case.figures([numbers for _, numbers in of_seeds])
+        records[case.title], _ = of_seeds[0]
     return ForceStudy(tuple(figures), records)
 
 
@@ -453,7 +445,7 @@ def plot_force_study(picture: IO[bytes], study: ForceStudy) -> None:
                 axes[1, 1].plot(since[near], record.force[near], label='force (N)')
                 closed = 1e3 * (record.gap[near][0] - record.gap[near])
                 axes[1, 1].plot(since[near], 10.0 * closed, label='closing (0.1 mm)')
-                axes[1, 1].set_xlabel('time since the crack was told (ms)')
+                axes[1, 1].set_xlabel('time since the release (ms)')
         for title, part in zip(
             ('Steps', 'Sines of 2 Hz', 'Creep', 'A crack under a ramp'), axes.flat, strict=True
         ):

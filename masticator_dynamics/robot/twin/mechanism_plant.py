@@ -15,6 +15,7 @@ from masticator_dynamics.drives.simulator.driven_steps import DrivenPlant
 from masticator_dynamics.engine.arrays import FloatArray, as_finite_vector, as_floats
 from masticator_dynamics.engine.traced.simulation_data import Regularisation
 from masticator_dynamics.errors import InputError, MasticatorError, SimulationError
+from masticator_dynamics.motion.motion_rows import rows_at
 from masticator_dynamics.robot.twin.food import BROKEN, GAP, Food, pack_food, relax
 from masticator_dynamics.robot.twin.sockets import SocketEvent, Sockets
 from masticator_dynamics.robot.twin.stops import Stops, check_start, pack_stops
@@ -335,5 +336,4 @@ def _part(efforts: FloatArray, first: float, last: float = 1.0) -> FloatArray:
         return efforts
     times = np.array([0.0, 0.5, 1.0])
     instants = first + (last - first) * times
-    columns = [np.interp(instants, times, column) for column in efforts.T]
-    return np.ascontiguousarray(np.stack(columns, axis=1))
+    return rows_at(instants, times, efforts)

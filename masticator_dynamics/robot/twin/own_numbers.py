@@ -50,19 +50,19 @@ def with_own_numbers(setting: StudySetting, seed: int) -> StudySetting:
     """
     rng, model = np.random.default_rng(seed), setting.model
 
-    def other(part: float) -> float:
+    def factor(part: float) -> float:
         return float(1.0 + part * rng.uniform(-1.0, 1.0))
 
     parameters = model.parameters(friction=True)
     links = {
-        name.removesuffix('.mass'): other(INERTIA) for name in parameters if name.endswith('.mass')
+        name.removesuffix('.mass'): factor(INERTIA) for name in parameters if name.endswith('.mass')
     }
     owners = {n: n.rpartition('.')[0] for n in parameters}
     values = {n: x * links[owners[n]] for n, x in parameters.items() if owners[n] in links}
-    values |= {n: x * other(FRICTION) for n, x in parameters.items() if n.endswith('.coulomb')}
+    values |= {n: x * factor(FRICTION) for n, x in parameters.items() if n.endswith('.coulomb')}
     drives = {}
     for name, drive in setting.simulation.drives.items():
-        law = {kind: part * other(FRICTION) for kind, part in dict(drive.friction).items()}
+        law = {kind: part * factor(FRICTION) for kind, part in dict(drive.friction).items()}
         drives[name] = changed(drive, friction=MotorFriction(**law))
     simulation = changed(setting.simulation, drives=drives)
     return dataclasses.replace(setting, plant=model.with_parameters(values), simulation=simulation)
@@ -123,11 +123,11 @@ def recorded(setting: StudySetting, duration: float = 20.0, tries: int = 10) -> 
         [np.convolve(v, np.full(_SMOOTH, 1.0 / _SMOOTH), 'same') for v in velocity.T]
     )
     return RobotLog(
-        'twin', motion.time, record.measured, told(drives, record.effort, velocity.T), None
+        'twin', motion.time, record.measured, behind_gears(drives, record.effort, velocity.T), None
     )
 
 
-def told(drives: Drives, effort: FloatArray, velocity: FloatArray) -> FloatArray:
+def behind_gears(drives: Drives, effort: FloatArray, velocity: FloatArray) -> FloatArray:
     """Efforts as the drive layer tells them: behind gears without friction.
 
     Parameters
@@ -156,7 +156,7 @@ class ObservedBite:
         before = position if self._before is None else self._before
         velocity = (position - before) * self._drives.cycle_rate
         self._before = position
-        estimate = self._observer.step(time, position, told(self._drives, effort, velocity))
+        estimate = self._observer.step(time, position, behind_gears(self._drives, effort, velocity))
         return np.zeros(3) if estimate is None else estimate.guarded(self._observer.settings)
 
 

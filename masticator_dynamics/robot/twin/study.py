@@ -45,15 +45,13 @@ from masticator_dynamics.robot.twin.control_chain import (
 )
 from masticator_dynamics.robot.twin.food import Food, load_food
 from masticator_dynamics.robot.twin.mechanism_plant import MechanismPlant
-from masticator_dynamics.workers import results
+from masticator_dynamics.workers import Progress, in_order
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
 _CLOSURE_STEP = 0.01  # s, between the measured angles that are fitted
-
-Progress = Callable[[float], None]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -153,12 +151,9 @@ class StudySetting:
 
     def _drives_with(self, known_friction: float) -> Drives:
         """The drives with the part of their friction that is known."""
-        laws = {name: drive.motor.friction for name, drive in self.drives.drives.items()}
-        parts = {
-            name: changed(law, **{k: known_friction * v for k, v in dict(law).items()})
-            for name, law in laws.items()
-        }
-        return with_friction(self.drives, parts)
+        drives = self.drives.drives.items()
+        laws = {name: drive.motor.friction.times(known_friction) for name, drive in drives}
+        return with_friction(self.drives, laws)
 
 
 def with_friction(drives: Drives, laws: Mapping[str, MotorFriction]) -> Drives:
@@ -270,7 +265,7 @@ class FeedforwardStudy:
 def study_feedforward(
     setting: StudySetting,
     gains: Gains | None = None,
-    progress: Progress | None = None,
+    progress: Progress = lambda share: None,
     processes: int | None = None,
     more: Sequence[Case] = (),
 ) -> FeedforwardStudy:
@@ -291,12 +286,9 @@ def study_feedforward(
     """
     chosen = gains or setting.gains
     cases = [*(Case(kind.name.lower(), kind.value, setting, kind) for kind in ControlKind), *more]
-    runs: dict[int, StudyRun] = {}
-    for number, run in results(StudyRun.of, ((case, chosen) for case in cases), processes):
-        runs[number] = run
-        if progress is not None:
-            progress(len(runs) / len(cases))
-    return FeedforwardStudy(setting, chosen, tuple(runs[k] for k in sorted(runs)))
+    tasks = [(case, chosen) for case in cases]
+    runs = in_order(StudyRun.of, tasks, processes, progress=progress)
+    return FeedforwardStudy(setting, chosen, tuple(runs))
 
 
 _SIZE = (12.8, 8.0)  # inches: 1600 x 1000 dots

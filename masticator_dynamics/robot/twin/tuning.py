@@ -24,8 +24,8 @@ from masticator_dynamics.engine.arrays import FloatArray, rms
 from masticator_dynamics.errors import InputError, SimulationError
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.robot.twin.control_chain import ControlKind
-from masticator_dynamics.robot.twin.study import Progress, StudySetting
-from masticator_dynamics.workers import results
+from masticator_dynamics.robot.twin.study import StudySetting
+from masticator_dynamics.workers import Progress, in_order
 
 _FREQUENCIES = 3000
 _LOWEST = 1.0  # Hz
@@ -174,7 +174,7 @@ class Tuning:
         return [*names, 'ripple'], np.array(rows)
 
 
-def tune(setting: StudySetting, progress: Progress | None = None) -> Tuning:
+def tune(setting: StudySetting, progress: Progress = lambda share: None) -> Tuning:
     """Try PD alone with all pairs of gains whose linear loops are stable.
 
     ``progress`` is called with the fraction that is done, 0 to 1.
@@ -196,12 +196,8 @@ def tune(setting: StudySetting, progress: Progress | None = None) -> Tuning:
                 pairs.append((gains, margins))
     if not any(Trial(*pair, 0.0, 0.0).safe for pair in pairs):
         raise InputError('no gains of the search keep the margins')
-    trials: dict[int, Trial] = {}
-    for number, trial in results(_try, ((setting, *pair) for pair in pairs)):
-        trials[number] = trial
-        if progress is not None:
-            progress(len(trials) / len(pairs))
-    return Tuning(tuple(trials[k] for k in sorted(trials)))
+    trials = in_order(_try, [(setting, *pair) for pair in pairs], progress=progress)
+    return Tuning(tuple(trials))
 
 
 def _try(setting: StudySetting, gains: Gains, margins: Margins) -> Trial:

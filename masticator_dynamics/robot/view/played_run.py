@@ -31,6 +31,7 @@ from masticator_dynamics.motion.motion_file import (
     motion_in,
     moves,
 )
+from masticator_dynamics.motion.motion_rows import rows_at
 
 FRAME_RATE = 25.0  # Hz, of the display
 _NO_JOINTS = 'no shipped mechanism has these joints; name one with --mechanism'
@@ -197,7 +198,7 @@ def _read_bag(file: pathlib.Path, mechanism: str | None, recorded: Mapping[str, 
 
     def forces_of(name: str, times: FloatArray, values: FloatArray) -> FloatArray:
         numbers = _numbers(values, f'{file}: {name}: forces', doubts)
-        return _resampled(moved.time, times, numbers)
+        return rows_at(moved.time, times, numbers, before=0.0)
 
     forces = {}
     for name, events in topics.items():
@@ -282,12 +283,6 @@ def _numbers(values: FloatArray, what: str, doubts: list[str]) -> FloatArray:
     rows = np.maximum.accumulate(np.where(sound, np.arange(len(sound)), -1))
     rows[rows < 0] = int(np.argmax(sound))
     return values[rows]
-
-
-def _resampled(time: FloatArray, times: FloatArray, values: FloatArray) -> FloatArray:
-    """Values (M, k) at other times (N,): linear between them, zero before the first."""
-    columns = [np.interp(time, times, column, left=0.0) for column in values.T]
-    return np.stack(columns, axis=1)
 
 
 def _food(

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from masticator_dynamics.analysis.line_drawing import body_lines, views
+from masticator_dynamics.analysis.pictures import png_figure
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.evaluation.frames import frame_poses
 from masticator_dynamics.errors import InputError, MasticatorError
@@ -71,23 +73,17 @@ def _chart(time: FloatArray, title: str, values: FloatArray, names: Sequence[str
 
 
 def _still(run: PlayedRun) -> bytes:
-    """The mechanism as lines between joints, halfway through the run, from the front; PNG."""
-    from matplotlib.figure import Figure
-
-    tree = run.mechanism.structure.tree
-    poses = tree.poses(run.q[len(run.q) // 2])
-    figure = Figure(figsize=(5.0, 4.0), layout='constrained')
-    axes = figure.subplots()
-    for j, placement in enumerate(tree.placements):
-        if placement.body >= 0:
-            ends = poses.origins[[placement.body, j]]
-            axes.plot(1e3 * ends[:, 1], 1e3 * ends[:, 2], '.-', color='#555', lw=2)
-    if 'incisor' in run.mechanism.frames:
-        path = frame_poses(run.mechanism, run.q, 'incisor')[0]
-        axes.plot(1e3 * path[:, 1], 1e3 * path[:, 2], color=PALETTE[2])
-    axes.set(xlabel='y, mm', ylabel='z, mm', title=run.name, aspect='equal')
+    """The mechanism as lines between joints, halfway through the run; PNG."""
     stream = io.BytesIO()
-    figure.savefig(stream, format='png', dpi=100)
+    with png_figure(stream, (5.0, 4.0), resolution=100) as figure:
+        axes, lines = figure.subplots(), body_lines(run.mechanism, run.q[len(run.q) // 2])
+        side, *_ = views(lines)
+        for line in lines:
+            side.plot(axes, line, '.-', color='#555', lw=2)
+        if 'incisor' in run.mechanism.frames:
+            path = frame_poses(run.mechanism, run.q, 'incisor')[0]
+            side.plot(axes, path, color=PALETTE[2])
+        axes.set_title(f'{run.name}, {side.name}')
     return stream.getvalue()
 
 

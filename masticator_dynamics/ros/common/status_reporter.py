@@ -39,7 +39,7 @@ class StatusReporter:
         node: LifecycleNode,
         hardware: str,
         collect: Callable[[], list[Status]],
-        look: float = 0.05,
+        look: float = 0.2,
     ):
         self._node, self._hardware, self._collect = node, hardware, collect
         self._name = node.get_fully_qualified_name().lstrip('/')

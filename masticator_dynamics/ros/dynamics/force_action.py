@@ -46,7 +46,7 @@ from masticator_dynamics.ros.common.fixed_layout import Numbers
 from masticator_dynamics.ros.common.goal_server import GoalServer
 from masticator_dynamics.ros.dynamics.cycle import ExecutedMotion, Piece
 from masticator_dynamics.ros.dynamics.dynamics_topics import WrenchInput
-from masticator_dynamics.ros.dynamics.force_sources import ForceSources
+from masticator_dynamics.ros.dynamics.force_sources import ForceSources, refuse_several
 from masticator_dynamics.ros.dynamics.force_turn import ForceTurn, JointReadings, PressingJob
 from masticator_dynamics.ros.dynamics.measured_wrenches import BiteForce, MeasuredWrenches
 from masticator_dynamics.ros.dynamics.settings import DynamicsSettings
@@ -90,6 +90,11 @@ class JointInput(ThreadedSubscription):
         self._names, self._readings, self._now = mechanism.actuated, readings, now
         self.needed = threading.Event()
         super().__init__(node, JointState, 'joint_states', _NEWEST, _LARGEST, 'position')
+
+    def read(self) -> None:
+        """Read what waits; whatever it is, the caller goes on."""
+        self._readings.publishers = self.publishers
+        super().read()
 
     def _wanted(self) -> bool:
         return self.needed.wait(POLL)
@@ -161,6 +166,7 @@ class ForceAction:
         self._timer = node.create_timer(
             _LOOK, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME)
         )
+        self._timer.cancel()  # until there is a goal
 
     def destroy(self) -> None:
         """Destroy action, topics and timer."""
@@ -201,6 +207,7 @@ class ForceAction:
             self._end(handle, None, str(error))
             return
         self._goal = _Goal(handle, job)
+        self._timer.reset()
 
     def _begun(self, asked: ApplyForce.Goal) -> PressingJob:
         """A goal that presses from the next cycle on.
@@ -238,6 +245,7 @@ class ForceAction:
         if age > _FRESH:
             told = 'never' if math.isinf(age) else f'{age:.3g} s ago'
             raise InputError(f'joints were measured {told}: no joint_states')
+        refuse_several(self._node, 'joint_states', self._turn.joints.publishers)
 
     def _job(self, asked: ApplyForce.Goal, y: FloatArray, timing: LoopTiming) -> PressingJob:
         settings = self._settings()
@@ -273,12 +281,14 @@ class ForceAction:
         return PressingJob(
             path, law, self._allowed(reference), settings.bite_force_point_frame,
             sources.controlled(settings, self._now()), sources.observed,
+            None if len(asked.forces) else self._streamed,
         )  # fmt: skip
 
     def _reference(self, asked: ApplyForce.Goal, largest: float) -> tuple[Reference, float]:
         """Wanted force by time, and the most that it can be."""
         times, forces = np.array(asked.times), np.array(asked.forces)
         if not len(forces):
+            refuse_several(self._node, 'force_reference', self._streamed.publishers)
             return self._streamed_force, largest
         if len(times) != len(forces) or len(forces) > _MOST_POINTS:
             raise InputError(
@@ -314,6 +324,7 @@ class ForceAction:
         """Feedback, and the end."""
         goal = self._goal
         if goal is None:
+            self._timer.cancel()
             return
         job, law = goal.job, goal.job.law
         if self._turn.job is not job:

@@ -20,6 +20,7 @@ from masticator_dynamics.drives.scaling import Scaling
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.ros.common.connections import who_publishes
 from masticator_dynamics.ros.dynamics.dynamics_topics import WrenchInput
+from masticator_dynamics.ros.dynamics.force_turn import ONE
 from masticator_dynamics.ros.dynamics.measured_wrenches import BiteForce
 from masticator_dynamics.ros.dynamics.settings import OBSERVER, DynamicsSettings
 
@@ -28,6 +29,13 @@ _LONGEST_DELAY = 0.012  # s
 _TOLERANCE = 0.1  # of the largest force, if none is asked
 # At least, of a force by an observer: N, and s of its filter, which stamps do not show.
 _OBSERVED_NOISE, _OBSERVED_DELAY = 2.0, 0.010
+
+
+def refuse_several(node: LifecycleNode, topic: str, publishers: int) -> None:
+    """Refuse a topic that several publish, with their names (`InputError`)."""
+    if publishers > 1:
+        who = who_publishes(node, topic)
+        raise InputError(f'{topic} has {publishers} publishers ({who}); {ONE}')
 
 
 class ForceSources:
@@ -75,9 +83,7 @@ class ForceSources:
             age = source.age(now)
             when = 'never' if age is None else f'{age:.3g} s ago'
             raise InputError(f'a force was measured {when}: no {topic}')
-        if source.publishers > 1:
-            who = who_publishes(self._node, topic)
-            raise InputError(f'{topic} has {source.publishers} publishers ({who}); one may measure')
+        refuse_several(self._node, topic, source.publishers)
         return source
 
     def sensor(self, settings: DynamicsSettings) -> ForceSensor:

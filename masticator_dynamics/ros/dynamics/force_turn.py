@@ -18,19 +18,31 @@ from masticator_dynamics.control.force_control import ForceControl
 from masticator_dynamics.control.force_goal import Measured, Reason, Reference, State
 from masticator_dynamics.control.pressing_path import PressingPath
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.ros.dynamics.measured_wrenches import BiteForce, MeasuredWrench
+from masticator_dynamics.ros.dynamics.measured_wrenches import (
+    BiteForce,
+    MeasuredWrench,
+    MeasuredWrenches,
+)
 
 Pressing = tuple[tuple[FloatArray, FloatArray, FloatArray], FloatArray]
 
 _LONGEST_CURVE = 60_000  # rows: two minutes at 500 Hz; then every second row is left out
+ONE = 'a goal needs it from one'
 _FULL = 0.98  # of an effort's limit: no more closing
 _ALL = 1.0 - 1e-9  # of it: those chosen within limits are not cut
 
 
 class JointReadings:
-    """The newest measured positions (n_u,) of the actuated joints, and when they were measured."""
+    """The newest measured positions (n_u,) of the actuated joints, and when they were measured.
+
+    Attributes
+    ----------
+    publishers : int
+        How many there were when the topic was read last.
+    """
 
     def __init__(self) -> None:
+        self.publishers = 0
         self.newest: tuple[int, FloatArray] | None = None  # ns; replaced, never modified
 
     def take(self, stamp: int, positions: FloatArray) -> None:
@@ -61,6 +73,8 @@ class PressingJob:
         At whose origin the measured force acts; empty: that of the message.
     source, observed : BiteForce, optional
         The force that is controlled, if it is not that of the cycle, and what an observer says.
+    streamed : MeasuredWrenches, optional
+        Topic ``force_reference``, where that says what is wanted.
     """
 
     def __init__(
@@ -71,9 +85,11 @@ class PressingJob:
         point_frame: str = '',
         source: BiteForce | None = None,
         observed: BiteForce | None = None,
+        streamed: MeasuredWrenches | None = None,
     ):
         self.path, self.law, self.reference = path, law, reference
         self._point_frame, self._source, self._observed = point_frame, source, observed
+        self._streamed = streamed
         self.curve: list[tuple[float, float, float, float]] = []
         self._every, self._cycles = 1, 0
         self._start, self._near = 0, 0.0
@@ -85,10 +101,8 @@ class PressingJob:
         """State and wrench on the platform of the cycle at a time (ns); ``q`` (n_q,): before it."""
         self._start = self._start or time
         now = self._measured(mechanism, time, bite, joints, q)
-        publishers = (self._source or bite).publishers
-        if publishers > 1:  # the mean of what they say would become what is wanted
-            text = f'the force has {publishers} publishers; one may measure it'
-            self.law.end(Reason.SEVERAL, text, now.time)
+        if several := self._several(bite, joints):
+            self.law.end(Reason.SEVERAL, several, now.time)
         sent = self.law.step(now, self.reference)
         self._note(now)
         state = self.path.state(sent.travel, sent.velocity, sent.acceleration)
@@ -98,6 +112,17 @@ class PressingJob:
         """Note whether efforts (n_u,) are at their limits: wanted, and as they may be sent."""
         self.clamped = bool((np.abs(sent) >= _ALL * limits).any() or (wanted != sent).any())
         self.limited = self.clamped or bool((np.abs(wanted) > _FULL * limits).any())
+
+    def _several(self, bite: BiteForce, joints: JointReadings) -> str:
+        """What has several publishers, or '': it would press by what one says and another not."""
+        for what, publishers in (
+            ('the force', (self._source or bite).publishers),
+            ('joint_states', joints.publishers),
+            ('force_reference', 0 if self._streamed is None else self._streamed.publishers),
+        ):
+            if publishers > 1:
+                return f'{what} has {publishers} publishers; {ONE}'
+        return ''
 
     def _measured(
         self, mechanism: Mechanism, time: int, bite: BiteForce, joints: JointReadings, q: FloatArray

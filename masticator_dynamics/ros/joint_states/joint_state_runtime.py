@@ -26,7 +26,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from rclpy.qos import QoSProfile, ReliabilityPolicy
@@ -35,11 +35,7 @@ from sensor_msgs.msg import JointState
 from masticator_dynamics import Mechanism
 from masticator_dynamics.drives.real_time import Worker
 from masticator_dynamics.engine.arrays import FloatArray, IntArray, as_slice
-from masticator_dynamics.engine.evaluation.actuated_fit import (
-    closest_pose,
-    independent_velocity,
-    quick_pose,
-)
+from masticator_dynamics.engine.evaluation.actuated_fit import FitInPlace
 from masticator_dynamics.engine.evaluation.results import Motion
 from masticator_dynamics.errors import InputError, in_words
 from masticator_dynamics.ros.common.diagnostics import OK, WARN, Rejections, Status
@@ -66,8 +62,7 @@ class JointSelection:
     columns: slice | IntArray
 
 
-@dataclasses.dataclass(frozen=True)
-class JointReading:
+class JointReading(NamedTuple):
     """A configuration of the closed mechanism."""
 
     motion: Motion  # the configuration at rest
@@ -141,7 +136,7 @@ class JointStateReader:
         tolerance: float,
         kinds: Sequence[str] = (INDEPENDENT, ACTUATED),
     ):
-        self._mechanism, self._kinds = mechanism, kinds
+        self._mechanism, self._kinds, self._fit = mechanism, kinds, FitInPlace(mechanism)
         self.tolerance = tolerance
         self._names: list[str] = []
         self._selection: JointSelection | None = None
@@ -186,11 +181,10 @@ class JointStateReader:
         velocity = _measured(selection, velocities, 'velocity') if len(velocities) else None
         if selection.kind == INDEPENDENT:
             return JointReading(self._mechanism.solve(position), velocity, INDEPENDENT, 0.0)
-        fitted = quick_pose(self._mechanism, position, self.tolerance)
-        y, residual = fitted or closest_pose(self._mechanism, position, self.tolerance)
+        y, residual = self._fit.pose(position, self.tolerance)
         motion = self._mechanism.solve(y)
         if velocity is not None:
-            velocity = independent_velocity(self._mechanism, motion, velocity)
+            velocity = self._fit.velocity(motion, velocity)
         effort = None
         if len(efforts) == len(names):
             effort = _needed(selection, efforts)
@@ -233,7 +227,6 @@ def _measured(
 # Messages are queued while the process is not scheduled: one second of them at 1 kHz.
 _QOS = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
 _LARGEST = 65536  # bytes; enough for a thousand joints, ours among them
-_FIELDS = 'position', 'velocity', 'effort'
 _LAG = 1_000_000_000  # ns; if a message has waited longer, all but the newest are skipped
 _POLL = 0.1  # s; how soon the thread notices that it should end
 _SILENCE = 1.0  # s without messages before a warning
@@ -271,6 +264,7 @@ class JointStateRuntime(Runtime):
     """
 
     kinds: tuple[str, ...] = (INDEPENDENT, ACTUATED)  # of joints that are read, the best first
+    rows: tuple[str, ...] = ('position', 'velocity')  # of a joint state that are read
 
     def __init__(
         self,
@@ -289,7 +283,9 @@ class JointStateRuntime(Runtime):
         self._rejections = Rejections(node.get_logger().error)
         self._skipped = 0  # messages dropped for a newer one
         self._reader = JointStateReader(mechanism, settings.closure_tolerance, self.kinds)
-        self._subscription = DirectSubscription(node, JointState, source, _QOS, _LARGEST, *_FIELDS)
+        self._subscription = DirectSubscription(
+            node, JointState, source, _QOS, _LARGEST, *self.rows
+        )
         self._thread = Worker(source, self._run)
         self._received = self._residual = 0.0
         self._kind, self._unmeasured = 'none', ''

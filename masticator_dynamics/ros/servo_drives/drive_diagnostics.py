@@ -29,6 +29,7 @@ from masticator_dynamics.ros.common.diagnostics import (
 from masticator_dynamics.ros.common.status_reporter import StatusReporter
 from masticator_dynamics.ros.servo_drives.drive_requests import DriveRequests
 
+_LOOK = 0.05  # s; requests look then, too, who commands
 _REPORT = 0.5  # s between two statuses without news: making them takes a millisecond
 _SKIPPED_PART = 0.001  # fraction of the cycles, above which there is a warning
 _WARM = 10.0  # K below the limit
@@ -77,7 +78,7 @@ class DriveDiagnostics:
         self.distance = np.inf  # rad or m from the desired motion, beyond which it warns
         self._off = False
         self._keeping_up = KeepingUp(node.get_logger().warning)
-        self.reporter = StatusReporter(node, name, self._collect)
+        self.reporter = StatusReporter(node, name, self._collect, _LOOK)
 
     def _collect(self) -> list[Status]:
         report, now = self._report(), time.monotonic()
