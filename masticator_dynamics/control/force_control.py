@@ -207,7 +207,8 @@ class ForceControl:
         held_up |= self._at_end and self.state is not State.APPROACH
         if self.state is State.FORCE:
             missing = self._shaped.before(self._felt_delay) - self.watch.force
-            going = missing > max(_SHORT * self.wanted, self._sensor.contact)
+            # Position loops give what a motor may not: that a limit is not kept would not show.
+            going = now.clamped or missing > max(_SHORT * self.wanted, self._sensor.contact)
         # What pushes far more than it should is believed sooner: the sensor does not feel it.
         ahead = max(self._ahead(now), 1.0)
         self._held_up = self._held_up + ahead * self._elapsed if going and held_up else 0.0

@@ -245,7 +245,9 @@ class Measured(NamedTuple):
     lateral_force: float = 0.0
     torque: float = 0.0
     observed: float = math.nan  # the force by the motors alone, N; NaN where it is not observed
-    limited: bool = False  # whether an effort of the cycle before was at its limit
+    # Whether an effort of the cycle before was near its limit; and whether more would be needed.
+    limited: bool = False
+    clamped: bool = False
 
 
 class Commanded(NamedTuple):

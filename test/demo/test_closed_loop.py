@@ -285,6 +285,17 @@ def test_feedforward_that_does_not_pay(mechanism, played):
     assert failing(forward, forward) == {'feedforward pays'}
 
 
+def test_a_motion_of_which_a_part_is_not_known_is_not_tracked(mechanism, played):
+    """As long as a stroke that was left out, it might have been wrong by any amount."""
+    forward, alone = faultless(mechanism, played)
+    whole, times = forward.tracking, forward.tracking.time
+    rows = (times < 0.2 * played.duration) | (times > 0.8 * played.duration)
+    part = dataclasses.replace(
+        whole, time=times[rows], commanded=whole.commanded[rows], actual=whole.actual[rows]
+    )
+    assert failing(changed(forward, part), alone) == {'incisor tracked'}
+
+
 def test_gap_in_a_cycle_with_a_late_pdo_is_left_out_but_no_other(mechanism, played):
     forward, alone = faultless(mechanism, played)
     closure = forward.tracking.closure.copy()

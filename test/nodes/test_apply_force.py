@@ -14,6 +14,7 @@ import pytest
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
 from geometry_msgs.msg import WrenchStamped
+from lifecycle_msgs.msg import Transition
 from processes import wait_for
 from rclpy.action import ActionClient
 from rclpy.qos import QoSProfile
@@ -299,6 +300,22 @@ def test_joints_that_are_named_twice_are_not_followed(robot):
     finally:
         robot.twice = 0.0
     assert result.reason == 'joints not measured', result.message
+
+
+def test_deactivated_while_it_presses_it_lets_go_first(robot):
+    """Activated at once, before drives stop, it would hold what it pressed, with nobody to look."""
+    robot.open()
+    handle = robot.request(robot.goal(duration=0.0))
+    wait_for(lambda: min(list(robot.felt)[-20:], default=0.0) > 39.0, 'force')
+    robot.change(Transition.TRANSITION_DEACTIVATE)
+    robot.change(Transition.TRANSITION_ACTIVATE)
+    before = len(robot.felt)
+    wait_for(lambda: len(robot.felt) > before + 50, 'measured forces')
+    assert max(list(robot.felt)[-50:]) == 0.0
+    result = robot.result_of(handle)
+    assert result.reason == 'cancelled' and result.message == 'the node is not active any more'
+    robot.open()
+    assert robot.result_of(robot.request(robot.goal())).reason == 'done'
 
 
 def nothing(robot):

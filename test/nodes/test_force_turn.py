@@ -32,9 +32,8 @@ class Rig:
         self.motion = ExecutedMotion(OPEN)
         self.bite, self.turn = BiteForce(mechanism), ForceTurn(JointReadings())
         self.bite.timeout = 0.1
-        self.cycle = FeedforwardCycle(
-            mechanism, self.motion, self.bite, EffortClamp(mechanism), turn=self.turn
-        )
+        self.clamp = EffortClamp(mechanism)
+        self.cycle = FeedforwardCycle(mechanism, self.motion, self.bite, self.clamp, turn=self.turn)
         self.path = PressingPath(
             mechanism, 'molar_left', [0.0, 0.0, 1.0], OPEN, 0.005,
             Servos(16.0 * ONES, 30.0 * ONES, 2000.0 * ONES), mechanism.home.y,
@@ -163,6 +162,22 @@ def test_a_goal_that_could_not_begin_leaves_the_turn_free() -> None:
     with pytest.raises(ZeroDivisionError):
         turn.begin(Rig().job, lambda: 1 / 0)
     assert not turn.busy and turn.job is None
+
+
+def test_a_limit_of_efforts_that_is_lowered_while_it_presses_lets_go() -> None:
+    """The force is right: the drives' position loops give what may not be sent any more."""
+    rig = Rig()
+    rig.turn.begin(rig.job)
+    rig.run(300)
+    assert rig.job.law.state is State.FORCE
+    largest = (np.abs(rig.answers[-1].actuated) / rig.mechanism.effort_limits).max()
+    rig.clamp.scale = 1.03 * largest
+    rig.run(100)
+    assert rig.job.law.release is None
+    rig.clamp.scale = 0.5 * largest
+    rig.run(70)
+    assert rig.job.law.release.reason is Reason.NO_WAY
+    assert 'a motor is at its limit' in rig.job.law.release.text
 
 
 def test_what_cannot_be_computed_lets_go_and_says_why() -> None:

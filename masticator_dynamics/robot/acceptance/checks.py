@@ -404,6 +404,10 @@ def _real_time(run: Run) -> Verdict:
 
 def _tracked(run: Run) -> Verdict:
     tracking = run.forward.tracking
+    # The twin publishes at least as often as the drives: what it left out may have been anything.
+    cycles = len(run.forward.record[topics.DRIVES].during(run.forward.script.duration).stamps)
+    if len(tracking.time) < RATE_TOLERANCE * cycles:
+        return False, f'{len(tracking.time)} true states of the mechanism in {cycles} cycles'
     error = tracking.error[~_excused(tracking.time, run.forward.record.stalls)]
     mean, largest = rms(error), float(error.max(initial=0.0))
     detail = (

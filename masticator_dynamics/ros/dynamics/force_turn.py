@@ -29,6 +29,7 @@ Pressing = tuple[tuple[FloatArray, FloatArray, FloatArray], FloatArray]
 _LONGEST_CURVE = 60_000  # rows: two minutes at 500 Hz; then every second row is left out
 FROM_ONE = 'a goal needs it from one'
 _FULL = 0.98  # of an effort's limit: no more closing
+_ALL = 1.0 - 1e-9  # of it: those chosen within limits are not cut
 
 
 class JointReadings:
@@ -91,7 +92,8 @@ class PressingJob:
         self._streamed = streamed
         self.curve: list[tuple[float, float, float, float]] = []
         self._every, self._cycles = 1, 0
-        self._start, self._near, self.limited = 0, 0.0, False
+        self._start, self._near = 0, 0.0
+        self.limited = self.clamped = False
 
     def step(
         self, mechanism: Mechanism, time: int, bite: BiteForce, joints: JointReadings, q: FloatArray
@@ -108,7 +110,8 @@ class PressingJob:
 
     def look_at(self, wanted: FloatArray, sent: FloatArray, limits: FloatArray) -> None:
         """Note whether efforts (n_u,) are at their limits: wanted, and as they may be sent."""
-        self.limited = bool((np.abs(wanted) > _FULL * limits).any() or (wanted != sent).any())
+        self.clamped = bool((np.abs(sent) >= _ALL * limits).any() or (wanted != sent).any())
+        self.limited = self.clamped or bool((np.abs(wanted) > _FULL * limits).any())
 
     def _several(self, bite: BiteForce, joints: JointReadings) -> str:
         """What has several publishers, or '': it would press by what one says and another not."""
@@ -130,12 +133,12 @@ class PressingJob:
         wrench = (self._source or bite).fresh(time)
         if wrench is None:
             return Measured(seconds, self._near, joints.age(time), 0.0, -math.inf,
-                            limited=self.limited)  # fmt: skip
+                            limited=self.limited, clamped=self.clamped)  # fmt: skip
         pressing, lateral, torque = self._felt(mechanism, wrench, q)
         stamp = (wrench.time - self._start) * 1e-9
         return Measured(
             seconds, self._near, joints.age(time), pressing, stamp, lateral, torque,
-            self._told_by_motors(mechanism, time, q), self.limited,
+            self._told_by_motors(mechanism, time, q), self.limited, self.clamped,
         )  # fmt: skip
 
     def _told_by_motors(self, mechanism: Mechanism, time: int, q: FloatArray) -> float:

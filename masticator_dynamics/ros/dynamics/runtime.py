@@ -8,6 +8,7 @@ import contextlib
 import dataclasses
 import functools
 import importlib
+import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,6 +37,10 @@ if TYPE_CHECKING:
     from masticator_dynamics.drives.scaling import Scaling
     from masticator_dynamics.ros.dynamics.force_action import ForceAction
     from masticator_dynamics.ros.dynamics.trajectory_action import TrajectoryAction
+
+# s, for a point that presses to open before the node is inactive: 12 mm take 0.25 s.
+_RELEASED = 1.0
+_POLL = 0.005  # s
 
 
 class DynamicsRuntime:
@@ -157,6 +162,7 @@ class DynamicsRuntime:
     def deactivate(self) -> None:
         """Stop the control cycle; the motion stays where it is."""
         self.trajectory_input.active = False
+        self._let_go()
         self.scheduler.stop()
         real_time.release()
         self.cycle.stop_pressing(self.now())
@@ -164,6 +170,15 @@ class DynamicsRuntime:
         for action in (self.action, self.force_action):
             if action is not None:
                 action.deactivate()
+
+    def _let_go(self) -> None:
+        """Let what presses open before cycles end: who activates the node again would go on."""
+        if self.force_action is not None:
+            self.force_action.active = False
+        self.turn.let_go(Reason.CANCELLED, 'the node is not active any more')
+        end = time.monotonic() + _RELEASED
+        while self.turn.job is not None and time.monotonic() < end:
+            time.sleep(_POLL)
 
     def destroy(self) -> None:
         """Destroy topics and threads."""
