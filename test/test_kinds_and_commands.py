@@ -369,7 +369,8 @@ class Refusal(NamedTuple):
 
 _NO_EQUALITY = Refusal(
     'MuJoCo has no equality for type',
-    'MuJoCo has no equality of this kind (of couplings, it has those of one joint to one other): '
+    'MuJoCo has no equality of this kind (of couplings, it has those of one joint to one other, '
+    'and of several with constant ratios): '
     'the file is written without, and the command says so',
 )
 _ONLY_PLANES = Refusal(
@@ -383,7 +384,7 @@ _NO_RODS = Refusal(
 )
 REFUSED: dict[tuple[str, str], Refusal] = {
     **{(name, 'export-mjcf'): _NO_EQUALITY for name in (
-        'universal', 'cylindrical', 'slider', 'coupling', 'rack', 'scara')},
+        'universal', 'cylindrical', 'slider', 'coupling', 'rack')},
     **{(name, 'export-mjcf'): _ONLY_PLANES for name in ('plane', 'surface')},
     **{('cable_planar', column): _NO_RODS for column in ('coupling', 'load-inertia')},
 }  # fmt: skip

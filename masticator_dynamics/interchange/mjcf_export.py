@@ -177,15 +177,9 @@ class _MjcfWriter:
         poses = tree.poses(np.zeros(len(tree.joints)))
         ends = [poses.point(tree.frames[link].body, tree.frames[link].position) for link in links]
         longer = (closure.length or 0.0) - float(np.linalg.norm(ends[1] - ends[0]))
-        if self.tendons is None:
-            self.tendons = ElementTree.SubElement(self.root, 'tendon')
-        rod = ElementTree.SubElement(self.tendons, 'spatial', name=name)
+        rod = self._tied_tendon('spatial', name, longer)
         for link in links:
             ElementTree.SubElement(rod, 'site', site=f'{link}:origin')
-        ElementTree.SubElement(
-            self.equality, 'tendon', _STIFF, name=name, tendon1=name,
-            polycoef=numbers([longer, 0.0, 0.0, 0.0, 0.0]),
-        )  # fmt: skip
 
     def _along_axis(self, origin: str) -> str:
         """Add a second point on the axis of a hinge."""
@@ -199,10 +193,15 @@ class _MjcfWriter:
         return name
 
     def _coupling(self, closure: Closure) -> bool:
-        """Add a coupling, if MuJoCo has such: a polynomial of one joint, of degree four at most."""
+        """Add a coupling, if MuJoCo has such.
+
+        These are a polynomial of one joint, of degree four at most, and a line of several.
+        """
         (other, coefficients), *more = closure.of.items()
+        if more:
+            return self._differential(closure)
         polynomial = [closure.offset, *coefficients]
-        if more or len(polynomial) > 5:
+        if len(polynomial) > 5:
             return False
         polynomial += [0.0] * (5 - len(polynomial))
         ElementTree.SubElement(
@@ -210,6 +209,26 @@ class _MjcfWriter:
             joint2=other, polycoef=numbers(polynomial),
         )  # fmt: skip
         return True
+
+    def _differential(self, closure: Closure) -> bool:
+        """Add a fixed tendon, a sum of joints, if a coupling has constant ratios."""
+        if any(any(coefficients[1:]) for coefficients in closure.of.values()):
+            return False
+        tendon = self._tied_tendon('fixed', closure.name, closure.offset)
+        ratios = {str(closure.joint): 1.0} | {name: -c[0] for name, c in closure.of.items()}
+        for name, ratio in ratios.items():
+            ElementTree.SubElement(tendon, 'joint', joint=name, coef=numbers([ratio]))
+        return True
+
+    def _tied_tendon(self, kind: str, name: str, longer: float) -> ElementTree.Element:
+        """Add a tendon that is held, longer than at zero positions, m or rad."""
+        if self.tendons is None:
+            self.tendons = ElementTree.SubElement(self.root, 'tendon')
+        ElementTree.SubElement(
+            self.equality, 'tendon', _STIFF, name=name, tendon1=name,
+            polycoef=numbers([longer, 0.0, 0.0, 0.0, 0.0]),
+        )  # fmt: skip
+        return ElementTree.SubElement(self.tendons, kind, name=name)
 
     def _contact(self, contact: Contact) -> None:
         """Add a small ball between two plates: two-sided, as in the engine; no friction."""

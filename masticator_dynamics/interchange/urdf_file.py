@@ -95,6 +95,7 @@ def read_urdf(
     text, _ = urdf.expansion(file, dict(arguments or {}))
     root = root_element(text, file, 'URDF')
     _refuse_unread(root, unread)
+    implied = _add_world(root)
     loops, left_out = take_loops(root, unread)
     cuts = cut_into_tree(root, {*wanted, *named_by_motors(root)}, unread)
     floating = [joint for joint in root.findall('joint') if joint.get('type') == 'floating']
@@ -106,7 +107,7 @@ def read_urdf(
         file, str(root.get('name') or file.stem), tree.root, dict(tree.links), list(tree.joints),
         [*loops, *cuts.loops, *_balls(root, unread)], added=set(cuts.added),
     )  # fmt: skip
-    model.notes += [*tree.warnings, *cuts.notes]
+    model.notes += [*tree.warnings, *implied, *cuts.notes]
     for sentence in (*left_out, *cuts.warnings):
         model.warn(sentence)
     for name in (str(joint.get('name')) for joint in floating):
@@ -140,6 +141,16 @@ def read_urdf(
     _read_independent(root, model)
     read_motors(root, model, unread, transmissions)
     return model
+
+
+def _add_world(root: ElementTree.Element) -> list[str]:
+    """Add the link ``world``, which Drake knows although no element describes it; say so."""
+    links = {str(link.get('name')) for link in root.findall('link')}
+    parents = {str(parent.get('link')) for parent in root.iterfind('joint/parent')}
+    if 'world' in links or 'world' not in parents:
+        return []
+    ElementTree.SubElement(root, 'link', name='world')
+    return ["link world is named by joints alone, as Drake's is: it is the base"]
 
 
 def _mimics_of_fixed_joints(root: ElementTree.Element, unread: Unread) -> Iterator[_Held]:

@@ -333,6 +333,17 @@ def machines(folder: pathlib.Path, kind: str) -> tuple[Mechanism, Mechanism]:
         keys = {**crank_driven, 'platform': 'arm', 'home': {'arm_joint': 0.1}}
         made = load(folder, parts, kind, closures=[cam], **keys)
         return made, made
+    if kind == 'differential':
+        parts = [
+            crank(), Part('arm', 'crank', FOOT, (0.0, 0.6, 0.8), mass=0.8, center=(0.1, 0, 0)),
+            Part('slide', 'arm', (0.1, 0.0, 0.0), (1.0, 0.2, 0.0), 'prismatic', mass=0.5),
+        ]  # fmt: skip
+        belt = {'name': 'belt', 'type': 'coupling', 'joint': 'slide_joint', 'offset': 0.03,
+                'of': {'arm_joint': [0.4], 'crank_joint': [-0.7]}}  # fmt: skip
+        driven = ['crank_joint', 'arm_joint']
+        keys = {'independent': driven, 'actuated': driven, 'home': {'slide_joint': 0.03}}
+        made = load(folder, parts, kind, platform='slide', closures=[belt], **keys)
+        return made, made
     if kind == 'distance':
         parts = [  # drawn with the crank elsewhere: at zero its ends are not as far apart
             dataclasses.replace(crank(), turn=(0.0, 0.0, -0.3)), frame('foot', 'crank', FOOT),
@@ -361,8 +372,8 @@ def machines(folder: pathlib.Path, kind: str) -> tuple[Mechanism, Mechanism]:
 
 @pytest.mark.parametrize(
     'kind',
-    ['weld', 'hinge', 'coupling', 'distance', 'plane', 'universal', 'slider', 'cylindrical',
-     'surface'],
+    ['weld', 'hinge', 'coupling', 'differential', 'distance', 'plane', 'universal', 'slider',
+     'cylindrical', 'surface'],
 )  # fmt: skip
 def test_mujoco_moves_under_our_efforts_as_asked(tmp_path: pathlib.Path, kind: str) -> None:
     """For types that MuJoCo lacks, the machine is described by joints, points and couplings.
@@ -372,7 +383,8 @@ def test_mujoco_moves_under_our_efforts_as_asked(tmp_path: pathlib.Path, kind: s
     softer: 5, 1.3, 0.34, 0.08, 0.02 % of the way as the step is halved from 0.5 to 0.03 ms.
     """
     mechanism, machine = machines(tmp_path, kind)
-    steps = (1.25e-4, 3.125e-5) if kind == 'surface' else (5e-4, 1.25e-4)
+    finer = kind in ('surface', 'differential')
+    steps = (1.25e-4, 3.125e-5) if finer else (5e-4, 1.25e-4)
     coarse, fine = (off_in_mujoco(mechanism, machine, step) for step in steps)
     # Slides that stand for a contact have no mass here, and 1 mg there.
     most = 1e-3 if kind in ('plane', 'surface') else 1e-4

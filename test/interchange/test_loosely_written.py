@@ -295,3 +295,16 @@ def test_who_refers_to_a_frame_that_is_not_there(write: Write) -> None:
     text = five_bars.sdf().replace('<pose>-0.22', '<pose relative_to="crank_l">-0.22', 1)
     with pytest.raises(DescriptionError, match="pose of rod_1: there is no .* frame 'crank_l'"):
         import_robot(write('a.sdf', text), 'a')
+
+
+def test_the_world_of_drake_is_in_no_file(write: Write) -> None:
+    """A robot that is welded to it is the same robot; another missing link is a mistake."""
+    text = five_bars.urdf(five_bars.DIALECTS['drake'] + five_bars.TRANSMISSIONS)
+    weld = (
+        '<joint name="weld" type="fixed"><parent link="{}"/><child link="ground"/></joint></robot>'
+    )
+    made = import_robot(write('a.urdf', text.replace('</robot>', weld.format('world'))), 'a')
+    assert "link world is named by joints alone, as Drake's is: it is the base" in made.notes
+    assert 'base: world' in made.yaml
+    with pytest.raises(DescriptionError, match="link 'wold' does not exist"):
+        import_robot(write('b.urdf', text.replace('</robot>', weld.format('wold'))), 'b')

@@ -5,9 +5,11 @@
 import pathlib
 from xml.etree import ElementTree
 
+import linkages
 import numpy as np
 import pytest
 import samples
+from linkages import Part
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.description.urdf_text import plain_urdf
@@ -144,3 +146,39 @@ def test_refusals(tmp_path: pathlib.Path, joint: str, lead: float) -> None:
         (tmp_path / f'jack.{ending}').write_text(text, encoding='utf-8')
     with pytest.raises(DescriptionError, match=rf'joints\.{joint}'):
         Mechanism.load(tmp_path / 'jack.yaml')
+
+
+def test_a_loop_of_a_slide_a_hinge_and_a_screw(tmp_path: pathlib.Path) -> None:
+    """Three unknown joints, of which one only slides and one only turns: no formula closes it."""
+    meeting = np.array([0.5, 0.3, 0.2])
+    parts = [
+        Part('slide', 'ground', axis=(1.0, 0.2, 0.1), kind='prismatic', mass=0.7),
+        Part('arm', 'slide', (0.2, 0.0, 0.1), (0.1, 0.3, 1.0), mass=0.5, center=(0.1, 0.0, 0.0)),
+        Part('hand', 'arm', (0.2, 0.1, 0.0), (0.0, 1.0, 0.2), mass=0.4, center=(0.0, 0.1, 0.0)),
+        linkages.frame('tip', 'hand', meeting - [0.4, 0.1, 0.1]),
+        Part('nut', 'ground', (0.4, 0.0, 0.0), (0.2, 1.0, 0.3), mass=0.6),
+        linkages.frame('end', 'nut', meeting - [0.4, 0.0, 0.0]),
+    ]
+    mechanism = Mechanism.load(
+        linkages.write(
+            tmp_path, parts, platform='hand', independent=['hand_joint'],
+            actuated=['nut_joint'], joints={'nut_joint': {'lead': 0.2}},
+            closures=[{'name': 'loop', 'frames': ['tip', 'end']}],
+        )
+    )  # fmt: skip
+    for state in linkages.states(mechanism, 3, 0.03, seed=3):
+        linkages.check_rates(mechanism, state)
+        linkages.check_forward_dynamics(mechanism, state)
+        motion = mechanism.solve(state.y, state.y_dot, state.y_ddot)
+        ends = [mechanism.frame_pose(motion, name).position for name in ('tip', 'end')]
+        assert ends[0] == pytest.approx(ends[1], abs=1e-12)
+        # Power of the motor is the gain of energy.
+        effort = mechanism.feedforward(state.y, state.y_dot, state.y_ddot)
+
+        def energy(t: float, y=state.y, y_dot=state.y_dot, y_ddot=state.y_ddot) -> float:
+            moved = mechanism.solve(y + t * y_dot + 0.5 * t * t * y_ddot, y_dot + t * y_ddot)
+            return float(sum(mechanism.energy(moved)))
+
+        speed = mechanism.jacobian_actuated_from_independent(motion) @ state.y_dot
+        power = float(effort.actuated @ speed)
+        assert power == pytest.approx(samples.five_point(energy, 1e-4), rel=1e-7, abs=1e-7)

@@ -252,7 +252,8 @@ class Closing:
         unknowns = self.stage.unknowns
         slides = [joint for joint in unknowns if joint.slides]
         turns = [joint for joint in unknowns if joint.turns]
-        if len(slides) != 1 or len(turns) != 1 or not self.stage.in_base:
+        # A third unknown may be a screw, which is neither.
+        if (len(slides), len(turns), len(unknowns)) != (1, 1, 2) or not self.stage.in_base:
             return False
         slide, pivot = slides[0], turns[0]
         if pivot.body in chain(slide.body, self.stage):
