@@ -327,7 +327,8 @@ def _refuse_other_robot(mechanism: Mechanism, log: RobotLog) -> None:
         if _gap(mechanism, log.position * degrees) < allowed:
             raise InputError(
                 f'{log.source}: positions reach {np.abs(log.position[:, turning]).max():.4g}: '
-                'they seem to be in degrees; rad are needed'
+                'they seem to be in degrees, or of motors before their gears; rad of joints are '
+                "needed (a column 'position_J [deg]' may be in degrees)"
             )
     gap = _gap(mechanism, log.position)
     if gap < allowed:

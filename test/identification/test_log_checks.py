@@ -74,7 +74,8 @@ CASES = {
         'the clock steps back by 0.498 s in row 1002',
     ),
     'degrees': (
-        lambda g: dataclasses.replace(g, position=np.rad2deg(g.position)), 'seem to be in degrees'
+        lambda g: dataclasses.replace(g, position=np.rad2deg(g.position)),
+        'seem to be in degrees, or of motors before',
     ),
     'swapped': (
         lambda g: dataclasses.replace(g, position=g.position[:, [0, 1, 4, 3, 2, 5]]),
