@@ -408,3 +408,44 @@ def test_milliseconds_that_are_called_time_are_doubted(tmp_path) -> None:
     table = read_joints(str(file), [JOINTS])
     said = times_in_doubt(table, table.times())
     assert "rows are 8 s apart: if times are milliseconds, call their column 'time [ms]'" in said
+
+
+MILLI = np.array([1e3, 1e3])
+
+
+@pytest.mark.parametrize(
+    ('form', 'position', 'effort'),
+    [
+        ('position_{} [deg]', np.degrees(POSITION), EFFORT),
+        ('position_{} (degrees)', np.degrees(POSITION), EFFORT),
+        ('position_{}[°]', np.degrees(POSITION), EFFORT),
+        ('position_{} [mm]', POSITION * MILLI, EFFORT),
+        ('position_{} [rad]', POSITION, EFFORT),
+        ('effort_{} [mNm]', POSITION, EFFORT * MILLI),
+        ('effort_{} (N)', POSITION, EFFORT),
+    ],
+)
+def test_columns_say_their_units(tmp_path, form, position, effort) -> None:
+    """Before, they were joints of other names, and degrees could be mapped to them as radians."""
+    columns = OURS.split(',')
+    for joint in JOINTS:
+        plain = form.split('{}')[0] + joint
+        columns[columns.index(plain)] = form.format(joint)
+    rows = np.column_stack([TIME, position, effort])
+    lines = [','.join(map(repr, row)) for row in rows.tolist()]
+    (file := tmp_path / 'run.csv').write_text('\n'.join([f'time,{",".join(columns)}', *lines]))
+    table = read_joints(str(file), [JOINTS], ('position', 'effort'))
+    for name, values in (('position', POSITION), ('effort', EFFORT)):
+        read = table.numbers([f'{name}_{joint}' for joint in JOINTS])
+        np.testing.assert_allclose(read, values, rtol=1e-14)
+
+
+@pytest.mark.parametrize('unit', ['A', 'deg'])
+def test_a_unit_that_is_none_of_efforts_is_named(tmp_path, unit) -> None:
+    columns = OURS.replace('effort_elbow', f'effort_elbow [{unit}]')
+    (file := tmp_path / 'run.csv').write_text(text(f'time,{columns}'), encoding='utf-8')
+    table = read_joints(str(file), [JOINTS])
+    table.numbers(['position_elbow', 'effort_shoulder'])
+    with pytest.raises(InputError) as error:
+        table.numbers(['effort_elbow'])
+    assert str(error.value).startswith(f"{file}: column 'effort_elbow' in '{unit}'")

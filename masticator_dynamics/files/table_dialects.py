@@ -3,17 +3,20 @@
 """What other programs do to tables of a robot's motion, undone.
 
 UTF-16 of Windows, comment lines of numpy and plotting programs, units beside times as MATLAB writes
-them, and columns called ``/topic/joint/position`` as PlotJuggler exports them.
+them and in names of columns, and columns called ``/topic/joint/position`` as PlotJuggler exports
+them.
 """
 
 from __future__ import annotations
 
 import codecs
+import math
 import re
 from collections import Counter
 from collections.abc import Sequence
 
 from masticator_dynamics.errors import InputError
+from masticator_dynamics.files.units import in_si
 
 TIME = 'time'
 _UNITS = {
@@ -29,6 +32,13 @@ _WITH_UNIT = re.compile(rf'\s*([-+.\deE]+)\s*({_UNIT})\s*', re.IGNORECASE)
 _COMMENT = re.compile(r'\s*[#%]')
 _TOPIC = re.compile(r'/?(?P<topic>.+)/(?P<joint>[^/]+)/(?P<field>position|velocity|effort)')
 FIELDS = 'position', 'velocity', 'effort'
+_MEASURED = re.compile(rf'((?:{"|".join(FIELDS)})_.*?)\s*[\[(]([^\])]*)[\])]')
+_QUANTITIES = {
+    'position': ('angle', 'length'),
+    'velocity': ('angular speed', 'speed'),
+    'effort': ('torque', 'force'),
+}
+_SPELT = {'radians': 1.0, 'degree': math.pi / 180.0, 'degrees': math.pi / 180.0}
 
 Row = tuple[list[str], int]  # cells and the line in the file, from 1
 
@@ -103,3 +113,22 @@ def joint_columns(columns: Sequence[str], topic: str | None = None) -> dict[int,
     names = {k: f'{match["field"]}_{match["joint"]}' for k, match in matches.items()}
     counts = Counter([*names.values(), *columns])
     return {k: name for k, name in names.items() if counts[name] == 1}
+
+
+def measured_columns(columns: Sequence[str]) -> dict[int, tuple[str, str]]:
+    """Columns of joints called ``position_J [deg]``: what they are called here, and their units.
+
+    Not those of which a column without a unit is there, too.
+    """
+    matches = {k: match for k, name in enumerate(columns) if (match := _MEASURED.fullmatch(name))}
+    counts = Counter([*(match[1] for match in matches.values()), *columns])
+    return {k: (match[1], match[2]) for k, match in matches.items() if counts[match[1]] == 1}
+
+
+def unit_of(column: str, unit: str) -> float:
+    """What one of a joint's unit is in SI units; raises InputError for one that is none of these.
+
+    As ``effort_J [A]``: how much a current gives is the motor's.
+    """
+    field, name = column.partition('_')[0], f'column {column!r} in {unit!r}'
+    return in_si(f'1 {unit}', name, _QUANTITIES[field], _SPELT.get)

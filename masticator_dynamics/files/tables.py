@@ -26,8 +26,10 @@ from masticator_dynamics.files.table_dialects import (
     TIME,
     decoded,
     joint_columns,
+    measured_columns,
     seconds,
     time_column,
+    unit_of,
     without_comments,
 )
 from masticator_dynamics.files.text_file import read_bytes
@@ -157,7 +159,8 @@ class Table(Columns):
     """A header and rows of text, converted to numbers column by column on request.
 
     Times may have a unit (``time [ms]``, or ``20 ms`` in a cell), lines that begin with # or % are
-    comments, and ``/topic/joint/position`` is read as ``position_joint``.
+    comments, ``/topic/joint/position`` is read as ``position_joint``, and ``position_joint [deg]``
+    in its unit.
 
     Parameters
     ----------
@@ -188,7 +191,10 @@ class Table(Columns):
         columns = [name.strip() for name in rows[0][0]]
         time, self._unit = time_column(columns)
         meant = joint_columns(columns, topic)
-        names = {**meant, time: TIME} if time is not None else meant
+        measured = measured_columns(columns)
+        self._units = {k: unit for k, (_, unit) in measured.items()}
+        names = meant | {k: name for k, (name, _) in measured.items()}
+        names |= {} if time is None else {time: TIME}
         super().__init__(source, [names.get(k, name) for k, name in enumerate(columns)])
         self._cells = [cells for cells, _ in rows[1:]]
         self._lines = [line for _, line in rows[1:]]
@@ -264,6 +270,11 @@ class Table(Columns):
         for row, cells in enumerate(self._cells):
             cell = seconds(cells[index]) if is_time else cells[index]
             values[row] = self._number(cell, row, name)
+        if index in self._units:
+            try:
+                return values * unit_of(name, self._units[index])
+            except InputError as error:
+                raise InputError(f'{self.source}: {error}') from None
         return values * (self._unit or 1.0) if is_time else values
 
     def _number(self, cell: str, row: int, name: str) -> float:

@@ -101,6 +101,8 @@ _SHORTEST = 2.0  # s
 _GAP, _BRIDGED = 3.0, 0.015
 _LOST = 0.1  # part of the time that may be lost in longer gaps
 _JITTER = 0.2  # of a step, up to which rows are moved to even times
+_LATE = 0.05  # s, or a step, by which the clock of a recorder may come later than rows
+_SMOOTHER = 0.5  # of the roughness of positions
 _NEARLY_ALL = 0.95  # of the rows
 _BEYOND = 1e3  # times what nearly all rows stay below: no reading
 _NOTHING = 1e3  # rad, m, N m or N: less may stand out from a rest
@@ -167,6 +169,9 @@ def _even(log: RobotLog) -> RobotLog:
         raise InputError(
             f'{log.source}: the clock steps back by {-steps[row - 1]:.3g} s in row {row + 1}'
         )
+    if told := _times_apart(log):
+        even = np.linspace(log.time[0], log.time[-1], len(log.time))
+        return dataclasses.replace(log, time=even, doubts=(*log.doubts, told))
     lost, doubts = _lost(log, usual), log.doubts
     count = round(length / usual) + 1
     time = np.linspace(log.time[0], log.time[-1], count)
@@ -179,6 +184,29 @@ def _even(log: RobotLog) -> RobotLog:
     wrench = None if log.wrench is None else _moved(log.time, log.wrench, time, measured)
     position, effort = (_moved(log.time, x, time, measured) for x in (log.position, log.effort))
     return RobotLog(log.source, time, position, effort, wrench, measured, doubts)
+
+
+def _times_apart(log: RobotLog) -> str:
+    """A sentence where rows are even in time and only their times are not; else empty.
+
+    As of a program that took the time when it came to it: positions are then clearly smoother from
+    row to row than over these times.
+    """
+    step = float(log.time[-1] - log.time[0]) / (len(log.time) - 1)
+    even = np.linspace(log.time[0], log.time[-1], len(log.time))
+    apart = float(np.abs(log.time - even).max())
+    if not _JITTER * step < apart < max(step, _LATE):
+        return ''
+    rough, smooth = (
+        np.sqrt((np.diff(rows, 3, axis=0) ** 2).mean(axis=0))
+        for rows in (_moved(log.time, log.position, even, None), log.position)
+    )
+    if not (smooth < _SMOOTHER * rough).any() or (smooth > rough).any():
+        return ''
+    return (
+        f'{log.source}: times differ from even ones by up to {1e3 * apart:.3g} ms, and positions '
+        f'are smooth only without that: rows are taken as {1e3 * step:.4g} ms apart'
+    )
 
 
 def _lost(log: RobotLog, usual: float) -> FloatArray:
@@ -328,7 +356,8 @@ def _refuse_other_robot(mechanism: Mechanism, log: RobotLog) -> None:
         if _gap(mechanism, log.position * degrees) < allowed:
             raise InputError(
                 f'{log.source}: positions reach {np.abs(log.position[:, turning]).max():.4g}: '
-                'they seem to be in degrees; rad are needed'
+                'they seem to be in degrees, or of motors before their gears; rad of joints are '
+                "needed (a column 'position_J [deg]' may be in degrees)"
             )
     gap = _gap(mechanism, log.position)
     if gap < allowed:

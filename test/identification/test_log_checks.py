@@ -6,6 +6,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from scipy.interpolate import CubicSpline
 
 from identification.robots import chewing
 from masticator_dynamics.errors import InputError
@@ -68,7 +69,8 @@ CASES = {
         'the clock steps back by 0.498 s in row 1002',
     ),
     'degrees': (
-        lambda g: dataclasses.replace(g, position=np.rad2deg(g.position)), 'seem to be in degrees'
+        lambda g: dataclasses.replace(g, position=np.rad2deg(g.position)),
+        'seem to be in degrees, or of motors before',
     ),
     'swapped': (
         lambda g: dataclasses.replace(g, position=g.position[:, [0, 1, 4, 3, 2, 5]]),
@@ -156,3 +158,31 @@ def test_a_short_log_is_told_what_it_lacks(log) -> None:
         thin = log.part(slice(0, None, step))
         exact = dataclasses.replace(thin, time=np.linspace(0.0, 8.0, len(thin.time)))
         assert np.ptp(parted(exact, 0.25)[1].time) >= 2.0
+
+
+@pytest.mark.parametrize('seed', range(3))
+def test_times_that_are_less_even_than_rows_are_not_believed(log, mechanism, seed) -> None:
+    """As a program stamps rows when it comes to them: noise of speeds times that was left."""
+    step = log.time[1]
+    late = np.random.default_rng(seed).uniform(0.0, 0.8 * step, len(log.time))
+    found = checked(mechanism, dataclasses.replace(log, time=log.time + late))
+    (doubt,) = found.doubts
+    assert doubt.startswith('run.csv: times differ from even ones by up to ')
+    assert 'rows are taken as 2 ms apart' in doubt
+    np.testing.assert_array_equal(found.position, log.position)
+    np.testing.assert_allclose(found.time, log.time, atol=step)
+    assert np.ptp(np.diff(found.time)) < 1e-6 * step
+
+
+@pytest.mark.parametrize('seed', range(3))
+def test_rows_that_are_as_uneven_as_their_times_are_moved(log, mechanism, seed) -> None:
+    step = log.time[1]
+    late = np.random.default_rng(seed).uniform(0.0, 0.8 * step, len(log.time))
+    late[[0, -1]] = 0.0
+    when = log.time + late
+    uneven = CubicSpline(log.time, log.position)(when), CubicSpline(log.time, log.effort)(when)
+    robot = dataclasses.replace(log, time=when, position=uneven[0], effort=uneven[1])
+    found = checked(mechanism, robot)
+    assert found.doubts == ()
+    there = CubicSpline(log.time, log.position)(found.time)
+    np.testing.assert_allclose(found.position, there, atol=2e-5)
