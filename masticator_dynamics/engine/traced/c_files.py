@@ -119,7 +119,7 @@ def _function(
             guard, *values = with_derivatives(run, values, len(inputs))
         else:
             amounts = vec.subtract(values, best.joint_friction())
-            at_best = BestEfforts(run, goals, friction, amounts, best.signs())
+            at_best = BestEfforts(run, goals, friction, amounts, best.contacts())
             values = at_best.values(len(inputs), [])
             guard = functools.reduce(lesser, at_best.smooth(), run.valid())
     motors, suffix = len(description.actuated), '_derivatives' if derivatives else ''
