@@ -30,6 +30,7 @@ import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray, IntArray
 from masticator_dynamics.engine.evaluation.failures import LoopBlock
+from masticator_dynamics.engine.evaluation.frames import tree_poses
 
 if TYPE_CHECKING:
     from masticator_dynamics.engine.evaluation.results import Effort, Motion
@@ -92,7 +93,8 @@ class SingularityMeasures:
 
     def __init__(self, mechanism: Mechanism, characteristic_length: float | None = None):
         structure = mechanism.structure
-        self._blocks = [LoopBlock(mechanism, b) for b in range(len(structure.blocks))]
+        self._mechanism = mechanism
+        self._blocks = [LoopBlock(structure, b) for b in range(len(structure.blocks))]
         self._dependent = np.array([j for b in structure.blocks for j in b.joints], dtype=np.int64)
         self._driven = mechanism.tree_indices(mechanism.driving)
         self.characteristic_length = characteristic_length or balanced_length(mechanism)
@@ -112,10 +114,10 @@ class SingularityMeasures:
 
             sine_j = 1 / (|k_j| |(K^-1)_j|)
         """
-        q = motions.q
-        sines, condition = [np.empty((len(q), 0))], np.ones(len(q))
+        poses, count = tree_poses(self._mechanism, motions.q), len(motions.q)
+        sines, condition = [np.empty((count, 0))], np.ones(count)
         for block in self._blocks:
-            square = block.jacobian(q)
+            square = block.jacobian(poses)
             lengths = np.linalg.norm(square, axis=1)
             rows = np.linalg.norm(np.linalg.inv(square), axis=2)
             sines.append(1.0 / (lengths * rows))

@@ -18,6 +18,8 @@ from masticator_dynamics.engine.arrays import FloatArray, IntArray
 from masticator_dynamics.engine.evaluation.frames import tree_poses
 from masticator_dynamics.engine.evaluation.model import Model
 from masticator_dynamics.engine.formula_limb import limb_of
+from masticator_dynamics.engine.structure import Structure
+from masticator_dynamics.engine.tree import TreePoses
 from masticator_dynamics.errors import (
     ActuationError,
     InputError,
@@ -42,21 +44,18 @@ class LoopBlock:
         Tree indices of the joints that it determines.
     """
 
-    def __init__(self, mechanism: Model, index: int):
-        self._mechanism, structure = mechanism, mechanism.structure
+    def __init__(self, structure: Structure, index: int):
         block = structure.blocks[index]
         self.joints = block.joints
         self._constraints = [structure.constraints[c] for c in block.constraints]
 
-    def jacobian(self, q: FloatArray) -> FloatArray:
+    def jacobian(self, poses: TreePoses) -> FloatArray:
         """Rates (N, m, m) of the constraints, m, per velocity of the block's joints."""
-        poses = tree_poses(self._mechanism, q)
         rates = [constraint.rates(poses) for constraint in self._constraints]
         return np.concatenate(rates, axis=1)[:, :, list(self.joints)]
 
-    def gaps(self, q: FloatArray) -> FloatArray:
+    def gaps(self, poses: TreePoses) -> FloatArray:
         """Gaps (N, m) of the constraints, m."""
-        poses = tree_poses(self._mechanism, q)
         return np.hstack([constraint.gaps(poses) for constraint in self._constraints])
 
 
@@ -78,7 +77,7 @@ def smallest_gaps(mechanism: Model, y: FloatArray) -> FloatArray:
     rows = np.arange(len(y))
     with np.errstate(all='ignore'):  # poses may be too large to compute with: gaps are infinite
         for b in range(gaps.shape[1]):
-            q[rows], gaps[rows, b] = _closest(mechanism, LoopBlock(mechanism, b), q[rows])
+            q[rows], gaps[rows, b] = _closest(mechanism, LoopBlock(mechanism.structure, b), q[rows])
             rows = rows[gaps[rows, b] <= CLOSED]
     return gaps
 
@@ -97,22 +96,22 @@ def _closest(mechanism: Model, block: LoopBlock, q: FloatArray) -> tuple[FloatAr
             break
         trial = q[rows].copy()
         trial[:, joints] += start
-        gap = _descend(block, trial, unit)
+        gap = _descend(mechanism, block, trial, unit)
         better = gap < smallest[rows]
         best[rows[better]], smallest[rows[better]] = trial[better], gap[better]
     return best, smallest
 
 
-def _descend(block: LoopBlock, q: FloatArray, unit: FloatArray) -> FloatArray:
+def _descend(mechanism: Model, block: LoopBlock, q: FloatArray, unit: FloatArray) -> FloatArray:
     """Take Levenberg steps on the gaps, in place; return the last gap's largest component (N,)."""
     joints, rows = list(block.joints), np.arange(len(q))
-    gaps = block.gaps(q)
+    gaps = block.gaps(tree_poses(mechanism, q))
     gap = np.abs(gaps).max(axis=1)
     for _ in range(_ITERATIONS):
         rows = rows[gap[rows] > 1e-3 * CLOSED]
         if not len(rows):
             break
-        jacobian = block.jacobian(q[rows]) * unit
+        jacobian = block.jacobian(tree_poses(mechanism, q[rows])) * unit
         slope = np.einsum('nij,ni->nj', jacobian, gaps[rows])
         curvature = np.einsum('nki,nkj->nij', jacobian, jacobian)
         largest = np.einsum('nii->n', curvature)
@@ -122,7 +121,7 @@ def _descend(block: LoopBlock, q: FloatArray, unit: FloatArray) -> FloatArray:
         step = -np.linalg.solve(curvature, slope[..., None])[..., 0]
         longest = np.abs(step).max(axis=1)
         q[np.ix_(rows, joints)] += unit * step / np.maximum(longest / _LARGEST_TURN, 1.0)[:, None]
-        gaps[rows] = block.gaps(q[rows])
+        gaps[rows] = block.gaps(tree_poses(mechanism, q[rows]))
         gap[rows] = np.abs(gaps[rows]).max(axis=1)
         rows = rows[longest > _STANDSTILL]
     return gap
