@@ -345,12 +345,10 @@ def identify(
     begun = _begun(mechanism, mechanism, measured, beliefs, progress)
     mistakes = [*MistakeSearch(mechanism, measured, begun.training, begun.unknowns).found()]
     grave = tuple(mistake.told for mistake in mistakes)
-    gain, remarks = gain_of(mistakes), tuple[str, ...]()
+    gain, lag = gain_of(mistakes), 0.0
     if not grave:
         lag, begun = _without_lag(mechanism, measured, begun, beliefs, progress)
-        if lag:
-            measured, judged = (part.sooner(lag) for part in (measured, judged))
-            remarks = (_lag_sentence(lag),)
+        measured, judged = (part.sooner(lag) if lag else part for part in (measured, judged))
     result: Identified | None = None
     try:
         result = _identified(
@@ -385,6 +383,7 @@ def identify(
         grave = tuple(f'{told}; the numbers are for efforts {which}' for told in grave)
     if result is None:
         raise refused
+    remarks = () if grave else _of_lag(result, lag)
     return dataclasses.replace(result, mistakes=grave, remarks=remarks)
 
 
@@ -412,12 +411,15 @@ def _without_lag(
     return lag, begun
 
 
-def _lag_sentence(lag: float) -> str:
+def _of_lag(result: Identified, taken_off: float) -> tuple[str, ...]:
+    """A sentence on a lag that is surely there: of what was taken off, s, and what was learnt."""
+    row = result.unknowns.spread[[result.unknowns.names.index(LAG)]]
+    lag, unsure = taken_off + float((row @ result.x)[0]), float(result.learnt.unsure(row)[0])
+    if abs(lag) < max(_LATE / result.measured.smooth.cutoff, _SURE * unsure):
+        return ()
     way = 'lag' if lag > 0.0 else 'run ahead of'
-    return (
-        f'all motors: efforts {way} positions by {1e3 * abs(lag):.2g} ms; the numbers are for '
-        'efforts without this'
-    )
+    amount = f'{1e3 * abs(lag):.2g} ms; the numbers are for efforts without this'
+    return (f'all motors: efforts {way} positions by {amount}',)
 
 
 def _explains_more(scaled: Identified, result: Identified) -> bool:

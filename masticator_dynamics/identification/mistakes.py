@@ -296,17 +296,18 @@ class MistakeSearch:
     def _lag(self, present: _Reading) -> Iterator[_Reading]:
         """The likeliest time by which efforts lag positions, if that is some rows."""
         rate = self._measured.smooth.rate
+        most = min(max(round(_LONGEST * rate), _MOST_ROWS), len(self._measured.time) // 8)
 
         def reading(rows: int) -> _Reading:
             way = 'lag' if rows > 0 else 'run ahead of'
-            time = f'{abs(rows) / rate:.3g} s ({abs(rows)} rows)'
+            least = 'at least ' if abs(rows) >= most else ''
+            time = f'{least}{abs(rows) / rate:.3g} s ({abs(rows)} rows)'
             sentence = f'all motors: efforts {way} positions by {time}'
             return dataclasses.replace(present, lag=rows, told=sentence)
 
         def unlikely(rows: int) -> float:
             return self.judged(reading(rows)).unlikely
 
-        most = min(max(round(_LONGEST * rate), _MOST_ROWS), len(self._measured.time) // 8)
         step = max(1, most // _COARSE)
         best = min(range(-most, most + 1, step), key=unlikely)
         while step > 1:

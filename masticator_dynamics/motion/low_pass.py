@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 
 import numpy as np
 
@@ -26,15 +27,22 @@ class Filter:
 
     def __call__(self, rows: FloatArray) -> FloatArray:
         """Filter rows (N, ...) along the first axis."""
-        from scipy.signal import butter, sosfiltfilt
+        from scipy.signal import sosfiltfilt
 
-        sections = butter(_ORDER, self.cutoff, fs=self.rate, output='sos')
-        return np.asarray(sosfiltfilt(sections, rows, axis=0))
+        return np.asarray(sosfiltfilt(_sections(self.cutoff, self.rate), rows, axis=0))
 
     def kept(self, count: int) -> slice:
         """Rows that are free of what the filter does at the ends; as many as it leaves apart."""
         edge = int(np.ceil(_EDGE / self.cutoff * self.rate))
         return slice(edge, count - edge, max(1, int(self.rate / (SAMPLES * self.cutoff))))
+
+
+@functools.lru_cache
+def _sections(cutoff: float, rate: float) -> FloatArray:
+    """Second-order sections; a search filters many columns alike, and designing takes as long."""
+    from scipy.signal import butter
+
+    return np.asarray(butter(_ORDER, cutoff, fs=rate, output='sos'))
 
 
 def low_passed(time: FloatArray, rows: FloatArray, cutoff: float) -> FloatArray:

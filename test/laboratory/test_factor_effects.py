@@ -275,3 +275,45 @@ def test_what_figures_can_be() -> None:
     assert bounds('analyser_resilience') == bounds('mean_work') == (0.0, math.inf)
     assert bounds('decay_per_stroke') == (-math.inf, 1.0)
     assert bounds('motor_energy') == (-math.inf, math.inf)
+
+
+PLANTS = {
+    'ctrl': [4.17, 5.58, 5.18, 6.11, 4.50, 4.61, 5.17, 4.53, 5.33, 5.14],
+    'trt1': [4.81, 4.17, 4.41, 3.59, 5.87, 3.83, 6.03, 4.89, 4.32, 4.69],
+    'trt2': [6.31, 5.12, 5.54, 5.50, 5.37, 5.29, 4.92, 6.15, 5.80, 5.26],
+}
+TEETH = {
+    ('VC', 0.5): [4.2, 11.5, 7.3, 5.8, 6.4, 10.0, 11.2, 11.2, 5.2, 7.0],
+    ('VC', 1.0): [16.5, 16.5, 15.2, 17.3, 22.5, 17.3, 13.6, 14.5, 18.8, 15.5],
+    ('VC', 2.0): [23.6, 18.5, 33.9, 25.5, 26.4, 32.5, 26.7, 21.5, 23.3, 29.5],
+    ('OJ', 0.5): [15.2, 21.5, 17.6, 9.7, 14.5, 10.0, 8.2, 9.4, 16.5, 9.7],
+    ('OJ', 1.0): [19.7, 23.3, 23.6, 26.4, 20.0, 25.2, 25.8, 21.2, 14.5, 27.3],
+    ('OJ', 2.0): [25.5, 26.4, 22.4, 24.5, 24.8, 30.9, 26.4, 27.3, 29.4, 23.0],
+}
+
+
+def test_weights_of_plants_as_r_prints_them() -> None:
+    """`summary(aov(weight ~ group, PlantGrowth))` and `TukeyHSD` of it, in every manual of R."""
+    levels = [[group] for group, weights in PLANTS.items() for _ in weights]
+    effects, comparisons = analyse(['group'], levels, np.concatenate([*PLANTS.values()]), True)
+    (effect,) = effects
+    assert (effect.df, effect.df_error) == (2, 27)
+    assert (effect.f, effect.p) == pytest.approx((4.846, 0.0159), rel=3e-3)
+    told = [(c.difference, c.low, c.high, c.p) for c in comparisons]
+    printed = [
+        (-0.371, -1.0622161, 0.3202161, 0.3908711),
+        (0.494, -0.1972161, 1.1852161, 0.1979960),
+        (0.865, 0.1737839, 1.5562161, 0.0120064),
+    ]
+    np.testing.assert_allclose(told, printed, atol=2e-7)
+
+
+def test_lengths_of_teeth_as_r_prints_them() -> None:
+    """`summary(aov(len ~ supp * factor(dose), ToothGrowth))`."""
+    levels = [[*map(str, key)] for key, lengths in TEETH.items() for _ in lengths]
+    effects, _ = analyse(['supp', 'dose'], levels, np.concatenate([*TEETH.values()]), True)
+    printed = {'supp': (1, 15.572), 'dose': (2, 92.0), 'supp:dose': (2, 4.107)}
+    assert {e.term: (e.df, round(e.f, 3)) for e in effects} == printed
+    p = {effect.term: effect.p for effect in effects}
+    assert (p['supp'], p['supp:dose']) == pytest.approx((0.000231, 0.02186), rel=1e-3)
+    assert p['dose'] < 2e-16

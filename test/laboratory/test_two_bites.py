@@ -165,3 +165,10 @@ def test_a_folder_is_judged_whole(tmp_path, capsys) -> None:
     assert 'e.csv: no line names' in refused[2]
     assert main(['texture', str(tmp_path / 'e.csv'), '--output', str(tmp_path / 'no.csv')]) == 1
     assert not (tmp_path / 'no.csv').exists()
+
+
+def test_a_curve_without_times_is_refused() -> None:
+    """As `read_curve` gives it unless times are asked for; it was an IndexError of numpy."""
+    time, displacement, force = compressed()[:3]
+    with pytest.raises(InputError, match='no times, which its figures need'):
+        judge(Curve(displacement, force, time[:0], ''))

@@ -36,7 +36,7 @@ def judge(curve: Curve, touch: float | None = None) -> JudgedCurve:
     Parameters
     ----------
     curve : Curve
-        With times.
+        With times: ``read_curve(file, timed=True)``.
     touch : float, optional
         N, above which the plunger touches the sample; by default five standard deviations of the
         noise, and at least half a percent of the peak.
@@ -44,8 +44,12 @@ def judge(curve: Curve, touch: float | None = None) -> JudgedCurve:
     Raises
     ------
     InputError
-        If there is no bite, or the figures are those of no sample; names the cause.
+        If there are no times or no bite, or the figures are those of no sample; names the cause.
     """
+    if len(curve.time) != len(curve.force):
+        raise InputError(
+            'the curve has no times, which its figures need: read_curve(…, timed=True)'
+        )
     gap = curve.displacement.max() - curve.displacement
     zero = baseline(curve.time, curve.displacement, curve.force)
     quiet = quieter(curve.force, gap)
