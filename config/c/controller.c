@@ -4,7 +4,7 @@ ${constants}
 #define LARGEST_CHANGE ${largest} /* of a motor in a step, rad or part of its travel */
 #define CONVERGED ${converged} /* what is left after a step is about its square */
 
-int ${name}_fit(const double *q, const double *q_dot, const double *q_ddot,
+int ${name}_forward_kinematics(const double *q, const double *q_dot, const double *q_ddot,
     ${name}_motion *motion)
 {
   ${name}_motion at = *motion;
@@ -92,11 +92,26 @@ int ${name}_add_wrench(const double *y, int axes, int point, const double *measu
   return status;
 }
 
-int ${name}_measured(const double *q, const double *q_dot, const double *q_ddot,
+int ${name}_mass_matrix(const double *y, double *mass)
+{
+  const double still[${upper}_FREEDOMS] = {0.0};
+  double bias[${upper}_FREEDOMS];
+
+  return ${name}_equations(y, still, mass, bias);
+}
+
+int ${name}_bias(const double *y, const double *y_dot, double *bias)
+{
+  double mass[${upper}_FREEDOMS * ${upper}_FREEDOMS];
+
+  return ${name}_equations(y, y_dot, mass, bias);
+}
+
+int ${name}_feedforward_actuated(const double *q, const double *q_dot, const double *q_ddot,
     const double *wrench, ${name}_motion *motion, double *effort)
 {
   ${name}_motion at = *motion;
-  int status = ${name}_fit(q, q_dot, q_ddot, &at);
+  int status = ${name}_forward_kinematics(q, q_dot, q_ddot, &at);
 
   if (status != 1) {
     status = ${name}_inverse_dynamics(at.y, at.y_dot, at.y_ddot, wrench, effort);

@@ -49,12 +49,12 @@ typedef struct {
  * Returns 1, with the motion as it was, if no pose fits, the motors do not determine it there, or a
  * number is not finite.
  */
-int ${name}_fit(const double *q, const double *q_dot, const double *q_ddot,
+int ${name}_forward_kinematics(const double *q, const double *q_dot, const double *q_ddot,
     ${name}_motion *motion);
 
-/* The efforts of that motion, ${name}_fit and ${name}_inverse_dynamics
+/* The efforts of that motion, ${name}_forward_kinematics and ${name}_inverse_dynamics
  * in one. Returns 1, with motion and efforts as they were, if either does. */
-int ${name}_measured(const double *q, const double *q_dot, const double *q_ddot,
+int ${name}_feedforward_actuated(const double *q, const double *q_dot, const double *q_ddot,
     const double *wrench, ${name}_motion *motion, double *effort);
 
 /* Velocities and accelerations of the independent coordinates at a pose, by least squares. */
@@ -69,6 +69,8 @@ ${actuated};
  * matrix of the independent coordinates, row by row, rotors included; bias with gravity and
  * springs, without friction. */
 ${equations};
+int ${name}_mass_matrix(const double *y, double *mass);
+int ${name}_bias(const double *y, const double *y_dot, double *bias);
 
 /* Axes of the platform's frame in the base, row by row, and its origin, m, at a pose. */
 ${platform};

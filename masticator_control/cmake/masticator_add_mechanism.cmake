@@ -45,7 +45,7 @@ function(masticator_add_mechanism name description)
   endforeach()
 
   set(_folder "${CMAKE_CURRENT_BINARY_DIR}/masticator_mechanisms/${name}")
-  set(_options --controller --name ${name})
+  set(_options --name ${name})
   if(arg_FRICTION)
     list(APPEND _options --friction)
   endif()

@@ -31,8 +31,9 @@ from masticator_dynamics.mechanism import Mechanism
 @friction_option
 @click.option('--derivatives', is_flag=True, help='Write derivatives of the efforts, too.')
 @click.option(
-    '--controller',
-    is_flag=True,
+    '--controller/--no-controller',
+    default=True,
+    show_default=True,
     help='Write what a controller needs, too: pose from measured joints, mass matrix, limits.',
 )
 @click.option('--name', default='', help="Of files and functions; by default the mechanism's.")

@@ -72,7 +72,7 @@ def test_two_outputs_do_not_go_to_one_file(run, own, tmp_path, command) -> None:
 
 DISKS = [
     ('new {folder} --like stewart', 2500, 'mine.urdf.xacro'),
-    ('export-c five_bar --output {folder}', 3000, 'five_bar.c'),
+    ('export-c five_bar --output {folder}', 10_000, 'five_bar.c'),
     ('experiment {protocol} --processes 1 --output {folder}', 20000, 'mouthful_0001.mcap'),
 ]
 

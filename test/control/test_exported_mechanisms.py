@@ -20,7 +20,7 @@ FILE = samples.file_of('five_bar')
 
 def exported(folder: pathlib.Path, name: str, *options: str) -> pathlib.Path:
     """C as ``masticator_add_mechanism`` makes it."""
-    command = ['export-c', str(FILE), '--controller', '--name', name, *options]
+    command = ['export-c', str(FILE), '--name', name, *options]
     answer = CliRunner().invoke(commands, [*command, '--output', str(folder)])
     assert answer.exit_code == 0, answer.output
     return folder / f'{name}.c'
@@ -59,7 +59,7 @@ def test_what_nobody_has_exported_is_told_with_the_line_that_does(sources, tmp_p
 
 def test_rotors_of_a_drives_file_are_exported(tmp_path) -> None:
     """The same number as Python has with them."""
-    command = ['export-c', 'masticator', '--controller', '--output']
+    command = ['export-c', 'masticator', '--output']
     texts = []
     for options in ([], ['--drives', 'drives.yaml']):
         folder = tmp_path / str(len(texts))

@@ -132,7 +132,7 @@ def test_measured_joints_tell_the_motion_and_its_efforts(name: str, compiled) ->
         measured, expected = of.measured(state), mechanism.feedforward(*state)
         effort, near, wrench = np.full(of.motors, np.nan), of.at_home(), state.wrench.copy()
         near.y[:] = state.y + 1e-3 * state.y_dot
-        assert of.call('measured', *measured, wrench, near, effort) in (0, 2)
+        assert of.call('feedforward_actuated', *measured, wrench, near, effort) in (0, 2)
         assert samples.relative_error(np.array(near.y), state.y, floor=1e-3) < 1e-9
         assert samples.relative_error(np.array(near.y_dot), state.y_dot) < 1e-9
         assert samples.relative_error(np.array(near.y_ddot), state.y_ddot) < 1e-8
@@ -141,7 +141,7 @@ def test_measured_joints_tell_the_motion_and_its_efforts(name: str, compiled) ->
         assert near.steps <= 5 or near.conditioning < 0.025
         assert samples.relative_error(effort, expected.actuated) < 1e-8
         cold = of.at_home()
-        status = of.call('fit', *measured, cold)
+        status = of.call('forward_kinematics', *measured, cold)
         try:
             y = mechanism.forward_kinematics(measured[0], tolerance=1.0)
         except ReachError:
@@ -167,6 +167,10 @@ def test_kinematics_and_equations_are_those_of_python(name: str, compiled) -> No
         assert samples.relative_error(jacobian @ state.y_ddot + drift, accelerations) < 1e-10
         mass, bias = np.empty((n, n)), np.empty(n)
         assert of.call('equations', y, y_dot, mass, bias) in (0, 2)
+        mass_alone, bias_alone = np.empty((n, n)), np.empty(n)
+        assert of.call('mass_matrix', y, mass_alone) in (0, 2)
+        assert of.call('bias', y, y_dot, bias_alone) in (0, 2)
+        assert (mass_alone == mass).all() and (bias_alone == bias).all()
         motion = mechanism.solve(y, y_dot)
         rotation, origin = np.empty((3, 3)), np.empty(3)
         assert of.call('platform', y, rotation, origin) in (0, 2)
@@ -226,7 +230,7 @@ def test_conditioning_is_1_at_home_and_0_where_motors_lose_hold(name: str, compi
         motion, pose = of.at_home(), mechanism.solve(y)
         motion.y[:] = y
         position = np.ascontiguousarray(pose.position)
-        assert of.call('fit', position, zero, zero, motion) in (0, 2)
+        assert of.call('forward_kinematics', position, zero, zero, motion) in (0, 2)
         told.append(motion.conditioning)
         assert motion.conditioning == pytest.approx(min(1.0, *(parts(pose)[0] / usual)), abs=1e-6)
         assert motion.change < 1e-9
@@ -242,7 +246,7 @@ def test_encoders_that_do_not_agree_are_fitted_by_least_squares(compiled) -> Non
         q, _, _ = of.measured(state)
         noisy = q + rng.normal(scale=1e-3, size=of.motors)
         motion = of.at_home()
-        assert of.call('fit', noisy, zero, zero, motion) in (0, 2)
+        assert of.call('forward_kinematics', noisy, zero, zero, motion) in (0, 2)
         off = noisy - mechanism.solve(np.array(motion.y)).position
         jacobian = mechanism.jacobian_actuated_from_independent(mechanism.solve(np.array(motion.y)))
         assert np.abs(jacobian.T @ off).max() < 1e-6 * np.abs(off).max() * np.abs(jacobian).max()
@@ -265,17 +269,17 @@ def test_what_does_not_count_leaves_everything_as_it_was(compiled) -> None:
             wrong[place][2] = bad
             motion, effort = of.at_home(), np.full(of.motors, -77.0)
             before = bytes(motion)
-            assert of.call('measured', *wrong, np.zeros(6), motion, effort) == 1
+            assert of.call('feedforward_actuated', *wrong, np.zeros(6), motion, effort) == 1
             assert (effort == -77.0).all() and bytes(motion) == before
     motion, before = of.at_home(), bytes(of.at_home())
     out_of_reach = measured[0] + np.array([2.0, -2.0, 2.0, -2.0, 2.0, -2.0])
-    if of.call('fit', out_of_reach, *measured[1:], motion) == 1:
+    if of.call('forward_kinematics', out_of_reach, *measured[1:], motion) == 1:
         assert bytes(motion) == before
     else:
         assert motion.residual > 0.1
     lost = of.at_home()
     lost.y[:] = [9.0] * of.freedoms  # a pose that does not close: the search begins at home
-    assert of.call('fit', *measured, lost) in (0, 2)
+    assert of.call('forward_kinematics', *measured, lost) in (0, 2)
     assert np.abs(np.array(lost.y) - state.y).max() < 1e-9
 
 
@@ -355,7 +359,7 @@ int main(void) {
     const double q[] = {bad[i], bad[j]}, wrench[6] = {0};
     double effort[2];
     for (k = 0; k < 2; ++k) motion.y[k] = five_bar_home[k];
-    (void)five_bar_measured(q, q, q, wrench, &motion, effort);
+    (void)five_bar_feedforward_actuated(q, q, q, wrench, &motion, effort);
   }
   return 0;
 }

@@ -1,7 +1,7 @@
 /* Copyright 2026 The masticator_dynamics authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * One mechanism as exported by `masticator export-c --controller`, in a form that is the same for all:
+ * One mechanism as exported by `masticator export-c`, in a form that is the same for all:
  * masticator_add_mechanism() in CMake makes a library of it. Units, frames and return codes are those
  * of the exported header: SI; 0, 1 (nothing counts), 2 (out of range).
  */
