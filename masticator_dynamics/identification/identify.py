@@ -99,7 +99,8 @@ def consistent(unknowns: Unknowns, learnt: Learnt) -> FloatArray:
     """Unknowns (n_x,) as near to what data and belief say as bodies allow.
 
     Those of which the data say nothing stay, but for those of bodies that could not be so: what is
-    seen of a body may ask for more of what is not.
+    seen of a body may ask for more of what is not. A lag stays, too: it would explain what asks for
+    bodies that cannot be.
 
     Raises
     ------
@@ -112,7 +113,8 @@ def consistent(unknowns: Unknowns, learnt: Learnt) -> FloatArray:
     from scipy import sparse
 
     rows, bounds, cones = [], [], []
-    free = learnt.seen | _of_impossible(unknowns, learnt.x)
+    lag = unknowns.spread[unknowns.names.index(LAG)] != 0.0
+    free = (learnt.seen | _of_impossible(unknowns, learnt.x)) & ~lag
     spread = unknowns.spread[:, free]
     single = _not_negative(unknowns) & (np.abs(spread).max(axis=1) > 0.0)
     sizes = unknowns.deviation[single]
@@ -139,7 +141,7 @@ def consistent(unknowns: Unknowns, learnt: Learnt) -> FloatArray:
             sparse.csc_matrix(unit.T @ weight @ unit), np.zeros(len(unit)),
             sparse.csc_matrix(matrix @ unit), bound, cones, settings,
         ).solve()  # fmt: skip
-        x = np.zeros_like(learnt.x)
+        x = np.where(lag, learnt.x, 0.0)
         x[free] = learnt.x[free] + unit @ solution.x
         open_ = abs(solution.obj_val - solution.obj_val_dual)
         # Whatever it calls its end: how far it may be from the nearest bodies is what counts.
