@@ -295,7 +295,7 @@ TEETH = {
 def test_weights_of_plants_as_r_prints_them() -> None:
     """`summary(aov(weight ~ group, PlantGrowth))` and `TukeyHSD` of it, in every manual of R."""
     levels = [[group] for group, weights in PLANTS.items() for _ in weights]
-    effects, comparisons = analyse(['group'], levels, np.concatenate([*PLANTS.values()]), True)
+    effects, comparisons, *_ = analyse(['group'], levels, np.concatenate([*PLANTS.values()]), True)
     (effect,) = effects
     assert (effect.df, effect.df_error) == (2, 27)
     assert (effect.f, effect.p) == pytest.approx((4.846, 0.0159), rel=3e-3)
@@ -311,7 +311,7 @@ def test_weights_of_plants_as_r_prints_them() -> None:
 def test_lengths_of_teeth_as_r_prints_them() -> None:
     """`summary(aov(len ~ supp * factor(dose), ToothGrowth))`."""
     levels = [[*map(str, key)] for key, lengths in TEETH.items() for _ in lengths]
-    effects, _ = analyse(['supp', 'dose'], levels, np.concatenate([*TEETH.values()]), True)
+    effects, *_ = analyse(['supp', 'dose'], levels, np.concatenate([*TEETH.values()]), True)
     printed = {'supp': (1, 15.572), 'dose': (2, 92.0), 'supp:dose': (2, 4.107)}
     assert {e.term: (e.df, round(e.f, 3)) for e in effects} == printed
     p = {effect.term: effect.p for effect in effects}
