@@ -85,7 +85,6 @@ class BiteObserving(JointStateRuntime):
     """
 
     kinds = (ACTUATED,)
-    rows = 'position', 'velocity', 'effort'
 
     def __init__(self, node: ManagedNode, settings: BiteObserverSettings):
         mechanism, of, motors = Mechanism.load(settings.mechanism), ObserverSettings(), None

@@ -17,6 +17,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from masticator_dynamics.ros.common import fixed_layout
+from masticator_dynamics.ros.common.direct_subscription import JOINT_FIELDS
 from masticator_dynamics.ros.common.fixed_layout import FixedLayout, NumbersReader
 
 pytestmark = pytest.mark.waiting
@@ -153,6 +154,21 @@ def swapped(positions):
     body += struct.pack('>I', len(positions)) + b'\0' * (-(len(body) + 4) % 8)
     body += struct.pack(f'>{len(positions)}d', *positions) + struct.pack('>II', 0, 0)
     return b'\0\0\0\0' + body
+
+
+def test_joint_states_that_differ_in_any_numbers_have_one_layout():
+    """Were a field left out that changes, each message would be converted as usual: slowly."""
+    reader = NumbersReader(JointState, *JOINT_FIELDS)
+    fields = [
+        name for name, kind in JointState.get_fields_and_field_types().items() if 'double' in kind
+    ]
+    messages = [
+        JointState(name=['a', 'b'], **{field: [k + 0.5, k + 0.7] for field in fields})
+        for k in range(3)
+    ]
+    first, second, third = (reader(serialize_message(message)) for message in messages)
+    assert second.message is third.message is not first.message
+    assert [row.tolist() for row in third.rows] == [[2.5, 2.7]] * 3
 
 
 def test_the_other_order_of_bytes_is_never_taken_for_this_one():

@@ -32,6 +32,9 @@ NO_EVENTS = SubscriptionEventCallbacks(use_default_callbacks=False)
 
 POLL = 0.1  # s; how soon a thread notices that it should end, or that nobody else reads
 
+# All that changes in a joint state: were one left out, each message would have its own layout.
+JOINT_FIELDS = 'position', 'velocity', 'effort'
+
 
 class _NeverReady(CallbackGroup):
     """Keeps a subscription out of the executor."""

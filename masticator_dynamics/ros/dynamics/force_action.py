@@ -36,6 +36,7 @@ from masticator_dynamics.errors import InputError, MasticatorError
 from masticator_dynamics.motion import MotionPath
 from masticator_dynamics.ros.common.diagnostics import shortened
 from masticator_dynamics.ros.common.direct_subscription import (
+    JOINT_FIELDS,
     POLL,
     ThreadedSubscription,
     doubles,
@@ -86,7 +87,7 @@ class JointInput(ThreadedSubscription):
     ):
         self._names, self._readings, self._now = mechanism.actuated, readings, now
         self.needed = threading.Event()
-        super().__init__(node, JointState, 'joint_states', _NEWEST, _LARGEST, 'position')
+        super().__init__(node, JointState, 'joint_states', _NEWEST, _LARGEST, *JOINT_FIELDS)
 
     def read(self) -> None:
         """Read what waits; whatever it is, the caller goes on."""
@@ -100,7 +101,7 @@ class JointInput(ThreadedSubscription):
         names = list(numbers.message.name)
         if len(numbers.rows[0]) != len(names) or any(names.count(name) > 1 for name in self._names):
             return
-        (positions,) = numbers.of_joints(self._names)
+        positions, *_ = numbers.of_joints(self._names)
         # One from the future would count as the newest until then.
         arrival = self._now() - max(time.time_ns() - received, 0)
         self._readings.take(min(numbers.stamp, arrival), positions)

@@ -37,7 +37,11 @@ from masticator_dynamics import Mechanism
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError, MasticatorError
 from masticator_dynamics.ros.common.diagnostics import LogLimit, shortened
-from masticator_dynamics.ros.common.direct_subscription import DirectSubscription, doubles
+from masticator_dynamics.ros.common.direct_subscription import (
+    JOINT_FIELDS,
+    DirectSubscription,
+    doubles,
+)
 from masticator_dynamics.ros.common.goal_server import GoalServer
 from masticator_dynamics.ros.dynamics.cycle import Piece
 from masticator_dynamics.ros.dynamics.late_trajectories import PastError
@@ -190,7 +194,7 @@ class TrajectoryAction:
         self._log_limit = LogLimit(_BURST)
         self._measured: tuple[int, FloatArray, FloatArray] | None = None
         self._states = DirectSubscription(
-            node, JointState, 'joint_states', _NEWEST, _LARGEST, 'position', 'velocity'
+            node, JointState, 'joint_states', _NEWEST, _LARGEST, *JOINT_FIELDS
         )
         self._server = GoalServer(
             node,
@@ -261,7 +265,7 @@ class TrajectoryAction:
         """Compare what is measured; whether there are goals."""
         self._settle()
         for numbers, _ in self._states.take_numbers():
-            position, velocity = numbers.of_joints(self._mechanism.tree_joints)
+            position, velocity, _ = numbers.of_joints(self._mechanism.tree_joints)
             self._measured = numbers.stamp, position, velocity
         self._goals = [goal for goal in self._goals if not self._look_at(goal)]
         return bool(self._goals)

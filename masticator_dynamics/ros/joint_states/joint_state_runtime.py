@@ -39,7 +39,11 @@ from masticator_dynamics.engine.evaluation.actuated_fit import FitInPlace
 from masticator_dynamics.engine.evaluation.results import Motion
 from masticator_dynamics.errors import InputError, in_words
 from masticator_dynamics.ros.common.diagnostics import OK, WARN, Rejections, Status
-from masticator_dynamics.ros.common.direct_subscription import DirectSubscription, Outgoing
+from masticator_dynamics.ros.common.direct_subscription import (
+    JOINT_FIELDS,
+    DirectSubscription,
+    Outgoing,
+)
 from masticator_dynamics.ros.common.fixed_layout import Numbers
 from masticator_dynamics.ros.common.managed_node import (
     ManagedNode,
@@ -264,7 +268,6 @@ class JointStateRuntime(Runtime):
     """
 
     kinds: tuple[str, ...] = (INDEPENDENT, ACTUATED)  # of joints that are read, the best first
-    rows: tuple[str, ...] = ('position', 'velocity')  # of a joint state that are read
 
     def __init__(
         self,
@@ -284,7 +287,7 @@ class JointStateRuntime(Runtime):
         self._skipped = 0  # messages dropped for a newer one
         self._reader = JointStateReader(mechanism, settings.closure_tolerance, self.kinds)
         self._subscription = DirectSubscription(
-            node, JointState, source, _QOS, _LARGEST, *self.rows
+            node, JointState, source, _QOS, _LARGEST, *JOINT_FIELDS
         )
         self._thread = Worker(source, self._run)
         self._received = self._residual = 0.0

@@ -26,6 +26,7 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.ros.common.diagnostics import Rejections
 from masticator_dynamics.ros.common.direct_subscription import (
+    JOINT_FIELDS,
     RELIABLE,
     DirectSubscription,
     joint_topic,
@@ -197,5 +198,4 @@ class DriveTopics:
 
 def _joints_in(node: LifecycleNode, topic: str) -> DirectSubscription:
     """A topic of joint states, whose numbers are read."""
-    fields = 'position', 'velocity', 'effort'
-    return DirectSubscription(node, JointState, topic, _NEWEST, _LARGEST, *fields)
+    return DirectSubscription(node, JointState, topic, _NEWEST, _LARGEST, *JOINT_FIELDS)
